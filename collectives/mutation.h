@@ -69,7 +69,10 @@
     X(KEEP_WHAT_IS_HARMFUL, "gossip: pflc keeps a flow until rounding loses all else")             \
     /* of gossip without turns: tests/collectives/test_gossip_{haste,end}.c */                     \
     X(PUSH_FOR_EACH, "gossip without turns: each message sets off a push, whatever else waits")    \
-    X(FREEZE_UNMARKED, "gossip without turns: a rank freezes before all marks have come")
+    X(FREEZE_UNMARKED, "gossip without turns: a rank freezes before all marks have come")          \
+    /* of gossip: tests/collectives/test_gossip_inputs.c */                                        \
+    X(GREAT_AS_THEY_ARE, "gossip: masses of great inputs keep their size")                         \
+    X(OWN_INPUT_ALONE, "gossip: a rank expects rounding of the size of its own input alone")
 
 enum ftc_mutation {
     FTC_MUTATION_NONE,

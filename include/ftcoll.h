@@ -244,7 +244,8 @@ typedef struct ftc_gossip_options {
  * rank sends messages to random neighbours, and no rank waits for any of them. So the aggregation
  * survives lost messages; with "pflc" and "pfcc" it also survives silently corrupted memory and
  * messages. On success `recv` has the same bits on every survivor. The error is at most half the
- * accuracy, apart from the rounding of the inputs; docs/design/gossip.md says what that rests on.
+ * accuracy, or 2^-48 of the greatest input where inputs cancel so far that this is more;
+ * docs/design/gossip.md says what that rests on.
  * The input of a failed rank is left out. send may be FTC_IN_PLACE. ftc_allreduce() gives exact
  * results, and is mostly faster.
  * Errors: FTC_ERR_ARG; FTC_ERR_TYPE (another operator); FTC_ERR_NOMEM; FTC_ERR_NOT_CONVERGED at

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mix.h"
+#include "collectives/gossip/internal.h"
 
 /* What a rank contributes: pairs (-least, greatest). First the four pairs named here, then one for
  * each element. */
@@ -202,7 +203,7 @@ static bool near(const struct ftc_gossip_end *end, const double *decided, double
         size = fmax(size, fabs(average[i]));
         spread = fmax(spread, high - low);
     }
-    return spread <= fmax(end->set.accuracy * size, 0x1p-50 * greatest(decided, INPUT));
+    return spread <= fmax(end->set.accuracy * size, FTC_GOSSIP_FLOOR * greatest(decided, INPUT));
 }
 
 static void thaw(struct ftc_gossip_end *end)

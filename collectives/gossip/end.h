@@ -16,8 +16,9 @@
  * The decision of the second agreement says what follows. Its value and its failed set are all that
  * this depends on, so it is the same at every rank:
  * - Success, if no estimate has moved since before the barrier, all have removed exactly the failed
- *   set of the decision, and greatest - least <= accuracy * |middle|, or <= the rounding of the
- *   initial values. |middle| is the largest magnitude of all elements. The result is the middle.
+ *   set of the decision, and greatest - least <= accuracy * |middle|, or <= 2^-47 of the
+ *   greatest initial value (docs/design/gossip.md, rule 7). |middle| is the largest magnitude of
+ *   all elements. The result is the middle.
  * - Anew, if all this holds but the distance, and ranks have died since the beginning. Then there
  *   may be no path between two survivors. Gossip begins anew, from the same initial values, in a
  *   neighbourhood of the living.

@@ -4,11 +4,10 @@
 
 #include "collectives/gossip/internal.h"
 
-/* A difference up to this may come from the rounding of the initial values alone, or is within the
- * accuracy. */
+/* A difference up to this may come from rounding alone, or is within the accuracy. */
 static double tolerance(const struct ftc_gossip *g, double size)
 {
-    return fmax(g->set.accuracy * size, 0x1p-50 * g->input);
+    return fmax(g->set.accuracy * size, g->floor);
 }
 
 void ftc_gossip_value_set(struct ftc_gossip *g)

@@ -2,6 +2,7 @@
  * carries. */
 #include "collectives/gossip/gossip.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,10 @@
 #include "collectives/mutation.h"
 
 #define HEAD_BYTES FTC_GOSSIP_LETTER_HEAD
+#define MASSES     5 /* initial, absorbed, estimate, kept, came */
+/* Exponents of frexp(): of the smallest and the largest double, and from which on sums may
+ * overflow. */
+enum { LEAST = -1074, GREAT = 960, MOST = DBL_MAX_EXP };
 
 static const struct ftc_gossip_ops *const algorithms[FTC_GOSSIP_ALGORITHMS] = {
     [FTC_GOSSIP_PUSH_SUM] = &ftc_gossip_push_sum,
@@ -63,7 +68,7 @@ int ftc_gossip_check(const struct ftc_gossip_settings *settings)
 
 static bool allocate(struct ftc_gossip *g)
 {
-    size_t flows = (size_t)g->links * (size_t)g->ops->flows, doubles = flows + 6;
+    size_t flows = (size_t)g->links * (size_t)g->ops->flows, doubles = flows + MASSES + 1;
 
     g->initial = calloc(doubles * g->width + 2 * g->set.count, sizeof(double));
     g->order = calloc(g->set.permuted ? (size_t)g->links + 1 : 1, sizeof(*g->order));
@@ -87,20 +92,63 @@ static bool allocate(struct ftc_gossip *g)
     return true;
 }
 
+/* gossip.md, rule 8: the unit of the masses, where the greatest input is below 2^exponent. */
+static double unit_of(int exponent)
+{
+    return exponent > GREAT && !FTC_MUTATED(GREAT_AS_THEY_ARE) ? FTC_GOSSIP_SMALL : 1;
+}
+
+/* Keeps all masses in the small unit from now on. */
+static void shrink(struct ftc_gossip *g)
+{
+    size_t flows = (size_t)g->links * (size_t)g->ops->flows;
+
+    g->unit = FTC_GOSSIP_SMALL;
+    g->scale *= FTC_GOSSIP_SMALL;
+    g->set.tau *= FTC_GOSSIP_SMALL;
+    for (size_t i = 0; i < (MASSES + flows) * g->width; i++) /* flows lie behind the other masses */
+        g->initial[i] *= FTC_GOSSIP_SMALL;
+}
+
+/* gossip.md, rule 7: there is an input of 2^(exponent - 1) or more. */
+static void learn(struct ftc_gossip *g, int exponent)
+{
+    if (exponent <= g->exponent)
+        return;
+    g->exponent = exponent;
+    g->floor = ldexp(FTC_GOSSIP_FLOOR / 2, exponent);
+    if (unit_of(exponent) < g->unit)
+        shrink(g);
+    g->scale = fmax(g->scale, ldexp(g->unit * (double)g->set.count, exponent));
+}
+
+static void learn_own(struct ftc_gossip *g, double input)
+{
+    int exponent;
+
+    frexp(input, &exponent);
+    g->unit = 1;
+    g->exponent = LEAST;
+    if (input > 0 && isfinite(input))
+        learn(g, exponent);
+}
+
 static void fill(struct ftc_gossip *g, const double *values)
 {
     size_t count = g->set.count;
+    double input = 0;
 
     for (size_t i = 0; i < count; i++) {
         g->initial[i] = g->value[i] = g->anchor[i] = values[i];
-        g->input = fmax(g->input, fabs(values[i]));
+        input = fmax(input, fabs(values[i]));
     }
     g->initial[count] = 1;
+    learn_own(g, input);
     if (g->ops->checksum)
         ftc_mass_mend(g->initial, g->width);
     memcpy(g->kept, g->initial, g->width * sizeof(double));
     memcpy(g->estimate, g->initial, g->width * sizeof(double));
-    g->scale = ftc_mass_magnitude(g->initial, count + 2);
+    g->scale = fmax(g->scale, ftc_mass_magnitude(g->initial, count + 2));
 }
 
 int ftc_gossip_create(struct ftc_gossip **out, const struct ftc_gossip_settings *settings,
@@ -156,7 +204,9 @@ bool ftc_gossip_sound(const struct ftc_gossip *gossip)
 
 const double *ftc_gossip_initial(const struct ftc_gossip *gossip)
 {
-    return gossip->initial;
+    for (size_t i = 0; i < gossip->set.count; i++)
+        gossip->came[i] = gossip->initial[i] / gossip->unit;
+    return gossip->came;
 }
 
 void ftc_gossip_counters(const struct ftc_gossip *gossip, struct ftc_gossip_counters *counters)
@@ -165,7 +215,7 @@ void ftc_gossip_counters(const struct ftc_gossip *gossip, struct ftc_gossip_coun
 
     *counters = gossip->counters;
     for (size_t i = 0; i < entries; i++)
-        counters->largest_flow = fmax(counters->largest_flow, fabs(gossip->flow[i]));
+        counters->largest_flow = fmax(counters->largest_flow, fabs(gossip->flow[i]) / gossip->unit);
 }
 
 /* --- steps --- */
@@ -280,7 +330,8 @@ static bool read_letter(const struct ftc_gossip *g, const void *bytes, size_t si
     ftc_read_align(&reader, 4);
     letter->number = ftc_read_u32(&reader);
     letter->cancels = ftc_read_u32(&reader);
-    ftc_read_align(&reader, HEAD_BYTES);
+    uint32_t exponent = ftc_read_u32(&reader);
+    letter->exponent = LEAST + (exponent < MOST - LEAST ? (int)exponent : MOST - LEAST);
     size_t mass = bytes_of_mass(g, letter->kind);
     if (mass > 0)
         letter->mass = ftc_read_bytes(&reader, mass);
@@ -298,7 +349,7 @@ static void write_letter(struct ftc_gossip *g, const struct ftc_gossip_queued *q
     ftc_write_align(&writer, 4);
     ftc_write_u32(&writer, queued->kind == FTC_GOSSIP_MARK ? g->mark : link->number);
     ftc_write_u32(&writer, link->cancels);
-    ftc_write_align(&writer, HEAD_BYTES);
+    ftc_write_u32(&writer, (uint32_t)(g->exponent - LEAST));
     g->size = HEAD_BYTES + mass;
     if (mass == 0)
         return;
@@ -395,6 +446,14 @@ static void take_mark(struct ftc_gossip *g, int link, const struct ftc_gossip_le
         g->steady = 0;
 }
 
+/* gossip.md, rules 7 and 8: this rank now knows of all inputs that the sender knows of. */
+static void adapt(struct ftc_gossip *g, struct ftc_gossip_letter *letter)
+{
+    if (!FTC_MUTATED(OWN_INPUT_ALONE))
+        learn(g, letter->exponent);
+    letter->unit = g->unit / unit_of(letter->exponent);
+}
+
 int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size)
 {
     struct ftc_gossip_letter letter;
@@ -405,6 +464,7 @@ int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, s
                              gossip->ops->name);
     if (gossip->link[link].dead)
         return FTC_SUCCESS;
+    adapt(gossip, &letter);
     gossip->counters.received++;
     if (letter.kind == FTC_GOSSIP_ASK) {
         answer_again(gossip, link);

@@ -4,7 +4,13 @@
 
 #include "collectives/gossip/gossip.h"
 
-/* A mass is `width` doubles: count values, their weight, and, with checksums, the sum of these. */
+/* A mass is `width` doubles: count values, their weight, and, with checksums, the sum of these. All
+ * of them are in the unit of the rank, which is 1 or FTC_GOSSIP_SMALL (gossip.md, rule 8). */
+#define FTC_GOSSIP_SMALL 0x1p-64
+
+/* Because of rounding, estimates differ by up to this share of the greatest input (gossip.md, rule
+ * 7). */
+#define FTC_GOSSIP_FLOOR 0x1p-47
 
 /* One end of a link. Numbers of messages and steps count from the beginning of the operation. */
 struct ftc_gossip_link {
@@ -29,6 +35,8 @@ struct ftc_gossip_letter {
     uint32_t number;
     uint8_t kind, active;
     uint32_t cancels;
+    int exponent;              /* the greatest input that the sender knows of is below 2^exponent */
+    double unit;               /* factor that brings the mass into the receiver's unit */
     const unsigned char *mass; /* ops->masses * width doubles, unaligned; NULL: no mass */
 };
 
@@ -84,7 +92,9 @@ struct ftc_gossip {
     double *value;  /* the last sound estimate, divided by its weight */
     double *anchor; /* the estimate that later ones are compared with */
     double scale;   /* pflc, pfcc: largest sum of magnitudes of a sound mass so far */
-    double input;   /* largest magnitude of an initial value */
+    int exponent;   /* the greatest input that this rank knows of is below 2^exponent */
+    double floor;   /* what rounding may do to an estimate (gossip.md, rule 7) */
+    double unit;    /* of all masses: 1 or FTC_GOSSIP_SMALL */
     int steady;     /* number of steps in which the estimate has stayed near the anchor */
     bool more;      /* other messages wait for this rank */
     bool owed;      /* messages were taken in that have not set off a push yet */
@@ -133,8 +143,8 @@ static inline double *ftc_gossip_flow_of(const struct ftc_gossip *g, int link, i
 void ftc_mass_add(double *to, const double *mass, size_t width);
 void ftc_mass_subtract(double *from, const double *mass, size_t width);
 void ftc_mass_halve(double *mass, size_t width);
-/* to := -mass; `mass` is unaligned */
-void ftc_mass_negate(double *to, const unsigned char *mass, size_t width);
+/* to := -factor * mass; `mass` is unaligned */
+void ftc_mass_negate(double *to, const unsigned char *mass, double factor, size_t width);
 bool ftc_mass_equal(const double *a, const double *b, size_t width);
 bool ftc_mass_zero(const double *mass, size_t width);
 void ftc_mass_mend(double *mass, size_t width); /* the checksum becomes the sum of the rest */

@@ -22,11 +22,11 @@ void ftc_mass_halve(double *mass, size_t width)
         mass[i] /= 2;
 }
 
-void ftc_mass_negate(double *to, const unsigned char *mass, size_t width)
+void ftc_mass_negate(double *to, const unsigned char *mass, double factor, size_t width)
 {
     memcpy(to, mass, width * sizeof(double));
     for (size_t i = 0; i < width; i++)
-        to[i] = -to[i];
+        to[i] *= -factor;
 }
 
 bool ftc_mass_equal(const double *a, const double *b, size_t width)

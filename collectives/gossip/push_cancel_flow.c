@@ -58,9 +58,9 @@ static bool take(struct ftc_gossip *g, int at, const struct ftc_gossip_letter *l
         return false;
     size_t bytes = g->width * sizeof(double);
     int passive = link->active ^ 1;
-    ftc_mass_negate(g->came, letter->mass + link->active * bytes, g->width);
+    ftc_mass_negate(g->came, letter->mass + link->active * bytes, letter->unit, g->width);
     adopt(g, ftc_gossip_flow_of(g, at, link->active), g->came);
-    ftc_mass_negate(g->came, letter->mass + passive * bytes, g->width);
+    ftc_mass_negate(g->came, letter->mass + passive * bytes, letter->unit, g->width);
     take_passive(g, link, ftc_gossip_flow_of(g, at, passive), g->came, letter->cancels);
     return false;
 }

@@ -27,29 +27,26 @@ static void sum_up(struct ftc_gossip *g)
 
 /* More than rounding explains: a bit was flipped. Each step, and each flow in a sum, adds an ulp of
  * either sign. */
-static double suspicious(const struct ftc_gossip *g)
+static bool suspicious(const struct ftc_gossip *g, const double *mass)
 {
     double roundings = 16 + (double)g->links + (double)g->counters.sent;
-    return g->set.tau > 0 ? g->set.tau : 16 * sqrt(roundings) * UNIT * g->scale;
+    double explained = g->set.tau > 0 ? g->set.tau : 16 * sqrt(roundings) * UNIT * g->scale;
+
+    return !(ftc_mass_error(mass, g->width) <= explained);
 }
 
 /* gossip.md, rule 6. The size of the weight is 1. So the smaller one, weight or value, is hurt
  * first. */
-static double harmful(const struct ftc_gossip *g)
+static bool harmful(const struct ftc_gossip *g, const double *mass)
 {
     double size = 0;
 
-    if (g->set.tau > 0)
-        return g->set.tau;
+    if (!suspicious(g, mass) || g->set.tau > 0)
+        return suspicious(g, mass);
     for (size_t i = 0; i < g->set.count; i++)
         size = fmax(size, fabs(g->value[i]));
-    double stays = fmin(size, 1);
-    return fmax(suspicious(g), FTC_MUTATED(KEEP_WHAT_IS_HARMFUL) ? stays / UNIT : stays);
-}
-
-static bool off(const struct ftc_gossip *g, const double *mass, double threshold)
-{
-    return !(ftc_mass_error(mass, g->width) <= threshold);
+    double stays = fmin(size, 1) * g->unit / (FTC_MUTATED(KEEP_WHAT_IS_HARMFUL) ? UNIT : 1);
+    return !(ftc_mass_error(mass, g->width) <= stays);
 }
 
 /* The size of a sound mass says how much rounding to expect. */
@@ -65,10 +62,10 @@ static void note_scale(struct ftc_gossip *g, const double *mass)
  * changes, so its checksum is exact. */
 static void repair_initial(struct ftc_gossip *g)
 {
-    if (!off(g, g->initial, 0) || off(g, g->kept, suspicious(g)))
+    if (ftc_mass_error(g->initial, g->width) == 0 || suspicious(g, g->kept))
         return;
     for (int link = 0; link < g->links; link++)
-        if (off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))
+        if (suspicious(g, ftc_gossip_flow_of(g, link, 0)))
             return;
     memcpy(g->initial, g->kept, g->width * sizeof(double));
     for (int link = 0; link < g->links; link++)
@@ -106,14 +103,14 @@ static bool prepare_local(struct ftc_gossip *g)
 {
     repair_initial(g);
     sum_up(g);
-    if (!off(g, g->estimate, suspicious(g)))
+    if (!suspicious(g, g->estimate))
         return sound_estimate(g);
     for (int link = 0; link < g->links; link++) {
         double *flow = ftc_gossip_flow_of(g, link, 0);
-        if (!off(g, flow, suspicious(g)))
+        if (!suspicious(g, flow))
             continue;
         g->counters.corrupt++;
-        if (off(g, flow, harmful(g)))
+        if (harmful(g, flow))
             zero(g, link);
         else /* push-flow heals the flow; its checksum's error must not spread to sound flows */
             ftc_mass_mend(flow, g->width);
@@ -137,10 +134,10 @@ static bool prepare_cooperative(struct ftc_gossip *g)
 
     repair_initial(g);
     sum_up(g);
-    if (!off(g, g->estimate, suspicious(g)))
+    if (!suspicious(g, g->estimate))
         return sound_estimate(g);
     for (int link = 0; link < g->links; link++) {
-        if (off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g))) {
+        if (suspicious(g, ftc_gossip_flow_of(g, link, 0))) {
             corrupt++;
             ask(g, link);
         }
@@ -159,20 +156,21 @@ static void push(struct ftc_gossip *g, int link)
 
 static bool take_plain(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
-    ftc_mass_negate(ftc_gossip_flow_of(g, link, 0), letter->mass, g->width);
+    ftc_mass_negate(ftc_gossip_flow_of(g, link, 0), letter->mass, letter->unit, g->width);
     return false;
 }
 
-/* A received flow that is off by no more than `most` overwrites the own one. Returns whether it
- * did. */
+typedef bool check(const struct ftc_gossip *g, const double *mass);
+
+/* A received flow overwrites the own one, unless `refuses` says no. Returns whether it did. */
 static bool take_sound(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter,
-                       double most)
+                       check *refuses)
 {
     repair_initial(g);
-    ftc_mass_negate(g->came, letter->mass, g->width);
-    bool corrupt = off(g, g->came, suspicious(g));
+    ftc_mass_negate(g->came, letter->mass, letter->unit, g->width);
+    bool corrupt = suspicious(g, g->came);
     g->counters.corrupt += corrupt;
-    if (off(g, g->came, most))
+    if (refuses(g, g->came))
         return false;
     if (corrupt)
         ftc_mass_mend(g->came, g->width);
@@ -185,7 +183,7 @@ static bool take_sound(struct ftc_gossip *g, int link, const struct ftc_gossip_l
 /* Algorithm 5, lines 11-13. */
 static bool take_local(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
-    take_sound(g, link, letter, harmful(g));
+    take_sound(g, link, letter, harmful);
     return false;
 }
 
@@ -200,9 +198,9 @@ static void begin_anew(struct ftc_gossip *g, int link)
  * step. */
 static bool take_cooperative(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
-    if (take_sound(g, link, letter, suspicious(g)))
+    if (take_sound(g, link, letter, suspicious))
         return false;
-    if (off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))
+    if (suspicious(g, ftc_gossip_flow_of(g, link, 0)))
         begin_anew(g, link);
     ftc_gossip_queue(g, link, FTC_GOSSIP_FLOW);
     return true;
@@ -212,9 +210,9 @@ static bool take_cooperative(struct ftc_gossip *g, int link, const struct ftc_go
  * push. */
 static bool heal(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
-    if (!off(g, ftc_gossip_flow_of(g, link, 0), suspicious(g)))
+    if (!suspicious(g, ftc_gossip_flow_of(g, link, 0)))
         return false;
-    if (!take_sound(g, link, letter, suspicious(g)))
+    if (!take_sound(g, link, letter, suspicious))
         begin_anew(g, link);
     return true;
 }

@@ -23,7 +23,7 @@ static void push(struct ftc_gossip *g, int link)
 static bool take(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
     (void)link;
-    ftc_mass_negate(g->came, letter->mass, g->width);
+    ftc_mass_negate(g->came, letter->mass, letter->unit, g->width);
     ftc_mass_subtract(g->absorbed, g->came, g->width);
     return false;
 }

@@ -62,6 +62,12 @@ void gossip_net_take(struct gossip_net *net, int rank)
             net->patience[rank] = output.delay_ns;
 }
 
+double gossip_net_input(const struct gossip_net_frame *frame, int rank, size_t element)
+{
+    return frame->input != NULL ? frame->input(rank, element)
+                                : (double)(rank + 1) * (double)(element + 1);
+}
+
 struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame)
 {
     struct gossip_net *net = calloc(1, sizeof(*net));
@@ -88,7 +94,7 @@ struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame)
     for (int rank = 0; rank < frame->ranks; rank++) {
         double values[64];
         for (size_t i = 0; i < frame->count; i++)
-            values[i] = (double)(rank + 1) * (double)(i + 1);
+            values[i] = gossip_net_input(frame, rank, i);
         settings.self = rank;
         ck_assert_msg(ftc_gossip_create(&net->rank[rank], &settings, values) == 0, "%s",
                       ftc_last_error());

@@ -14,12 +14,13 @@ struct gossip_net_frame {
     double accuracy;
     bool turns;
     uint64_t seed;
-    int loss_percent;     /* of messages; if not 0, each rank has a timer */
-    uint64_t patience_ns; /* 0 stands for 1 */
+    int loss_percent;                          /* of messages; if not 0, each rank has a timer */
+    uint64_t patience_ns;                      /* 0 stands for 1 */
+    double (*input)(int rank, size_t element); /* NULL: (rank + 1) * (element + 1) */
 };
+double gossip_net_input(const struct gossip_net_frame *frame, int rank, size_t element);
 
-/* Rank r begins with values (r + 1) * (element + 1). The ranks have started: their first messages
- * are under way. */
+/* The ranks have started: their first messages are under way. */
 struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame);
 void gossip_net_free(struct gossip_net *net);
 struct ftc_gossip *gossip_net_rank(struct gossip_net *net, int rank);

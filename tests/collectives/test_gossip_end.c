@@ -8,147 +8,20 @@
 
 #include "collectives/mutation.h"
 #include "include/ftcoll.h"
-#include "tests/collectives/gossip_net.h"
+#include "tests/collectives/gossip_ending.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 
 enum ftc_mutation ftc_mutation;
 
-#define RANKS_MOST 32
-#define COUNT_MOST 4
-#define MOST_STEPS 400000
-#define FREE_RUNS  (TEST_SANITIZED ? 60 : 600)
-#define SLOW_MOST  4000 /* steps for which a channel delivers nothing */
-#define ROOM       (2 * (COUNT_MOST + 4))
-
-struct ending {
-    struct gossip_net_frame frame;
-    struct gossip_net *net;
-    struct ftc_gossip_end *end[RANKS_MOST];
-    bool entered[RANKS_MOST];
-    uint64_t sent[RANKS_MOST]; /* what each rank claims to have sent */
-    struct ftc_set failed;
-    double average[RANKS_MOST][COUNT_MOST];
-};
-
-static void begin(struct ending *e, const struct gossip_net_frame *frame)
-{
-    struct ftc_gossip_end_settings settings = {.count = frame->count,
-                                               .accuracy = frame->accuracy,
-                                               .survives = ftc_gossip_survives(frame->algorithm),
-                                               .most_messages = 100000,
-                                               .most_attempts = 20};
-
-    *e = (struct ending){.frame = *frame, .net = gossip_net_new(frame)};
-    ck_assert_int_eq(ftc_set_init(&e->failed, frame->ranks), 0);
-    settings.removed = &e->failed;
-    for (int rank = 0; rank < frame->ranks; rank++) {
-        double values[COUNT_MOST];
-        for (size_t i = 0; i < frame->count; i++)
-            values[i] = (double)(rank + 1) * (double)(i + 1);
-        ck_assert_int_eq(
-            ftc_gossip_end_create(&e->end[rank], &settings, gossip_net_rank(e->net, rank), values),
-            0);
-        ftc_gossip_end_look(e->end[rank]);
-    }
-}
-
-static void finish(struct ending *e)
-{
-    for (int rank = 0; rank < e->frame.ranks; rank++)
-        ftc_gossip_end_destroy(e->end[rank]);
-    ftc_set_fini(&e->failed);
-    gossip_net_free(e->net);
-}
-
-static bool lives(const struct ending *e, int rank)
-{
-    return !ftc_set_has(&e->failed, rank);
-}
-
-static void look(struct ending *e)
-{
-    for (int rank = 0; rank < e->frame.ranks; rank++)
-        if (lives(e, rank))
-            ftc_gossip_end_look(e->end[rank]);
-}
-
-static void enter(struct ending *e, int rank)
-{
-    ftc_gossip_end_enter(e->end[rank], e->sent[rank]);
-    gossip_net_take(e->net, rank);
-}
-
-/* Gossips until each rank has come to the barrier. Returns false if one never does. */
-static bool barrier(struct ending *e)
-{
-    memset(e->entered, 0, sizeof(e->entered));
-    for (int steps = 0; steps < MOST_STEPS; steps++) {
-        bool all = true;
-        for (int rank = 0; rank < e->frame.ranks; rank++) {
-            if (!lives(e, rank) || e->entered[rank])
-                continue;
-            e->entered[rank] = ftc_gossip_end_ready(e->end[rank], e->sent[rank]);
-            if (e->entered[rank])
-                enter(e, rank);
-            all &= e->entered[rank];
-        }
-        if (all)
-            return true;
-        if (steps == SLOW_MOST)
-            gossip_net_hold(e->net, -1, -1);
-        gossip_net_step(e->net);
-        look(e);
-    }
-    return false;
-}
-
-/* The second agreement. `failed` is the failed set of its decision. */
-static enum ftc_gossip_verdict decide(struct ending *e, const struct ftc_set *failed)
-{
-    double decided[ROOM];
-    size_t room = ftc_gossip_end_contributes(e->frame.count);
-    enum ftc_gossip_verdict verdict = FTC_GOSSIP_AGAIN;
-    int first = -1;
-
-    for (size_t i = 0; i < room; i++)
-        decided[i] = -INFINITY;
-    for (int rank = 0; rank < e->frame.ranks; rank++) {
-        const double *own = lives(e, rank) ? ftc_gossip_end_freeze(e->end[rank]) : decided;
-        for (size_t i = 0; i < room; i++)
-            decided[i] = own[i] > decided[i] || isnan(own[i]) ? own[i] : decided[i];
-    }
-    for (int rank = 0; rank < e->frame.ranks; rank++) {
-        if (!lives(e, rank))
-            continue;
-        enum ftc_gossip_verdict own =
-            ftc_gossip_end_decide(e->end[rank], decided, failed, e->average[rank]);
-        if (first < 0)
-            first = rank;
-        verdict = rank == first ? own : verdict;
-        ck_assert_int_eq(own, verdict);
-        ck_assert_mem_eq(e->average[rank], e->average[first], e->frame.count * sizeof(double));
-    }
-    return verdict;
-}
-
-static enum ftc_gossip_verdict run(struct ending *e)
-{
-    enum ftc_gossip_verdict verdict = FTC_GOSSIP_AGAIN;
-
-    while (verdict == FTC_GOSSIP_AGAIN) {
-        ck_assert(barrier(e));
-        verdict = decide(e, &e->failed);
-    }
-    return verdict;
-}
+#define FREE_RUNS (TEST_SANITIZED ? 60 : 600)
 
 static void kill_rank(struct ending *e, int rank)
 {
     gossip_net_kill(e->net, rank);
     ftc_set_add(&e->failed, rank);
     for (int other = 0; other < e->frame.ranks; other++)
-        if (lives(e, other))
+        if (ending_lives(e, other))
             ftc_gossip_end_removed(e->end[other], rank);
 }
 
@@ -159,9 +32,9 @@ static double error_of(const struct ending *e)
     int living = 0, some = 0;
 
     for (int rank = 0; rank < e->frame.ranks; rank++) {
-        sum += lives(e, rank) ? rank + 1 : 0;
-        living += lives(e, rank);
-        some = lives(e, rank) ? rank : some;
+        sum += ending_lives(e, rank) ? rank + 1 : 0;
+        living += ending_lives(e, rank);
+        some = ending_lives(e, rank) ? rank : some;
     }
     double size = sum / living * (double)e->frame.count;
     for (size_t i = 0; i < e->frame.count; i++)
@@ -200,10 +73,10 @@ START_TEST(what_all_agree_on_is_the_average)
                 frame_of((enum ftc_gossip_algorithm)_i, sizes[s], accuracies[a]);
             struct ending e;
             frame.seed += s * 10 + a;
-            begin(&e, &frame);
-            ck_assert_int_eq(run(&e), FTC_GOSSIP_AGREED);
+            ending_begin(&e, &frame);
+            ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_AGREED);
             check_average(&e);
-            finish(&e);
+            ending_finish(&e);
         }
     }
 }
@@ -238,15 +111,15 @@ static bool ends_right(uint64_t seed)
     frame.seed = seed;
     if (seed / 3 % 2)
         frame.neighbourhood = FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE;
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     while (verdict == FTC_GOSSIP_AGAIN) {
         gossip_net_hold(e.net, (int)(seed % 8), (int)(seed % 8) ^ 1 << seed / 8 % 3);
-        ck_assert(barrier(&e));
+        ck_assert(ending_barrier(&e));
         freeze(&e);
-        verdict = decide(&e, &e.failed);
+        verdict = ending_decide(&e, &e.failed);
     }
     double worst = verdict == FTC_GOSSIP_AGREED ? error_of(&e) : 0;
-    finish(&e);
+    ending_finish(&e);
     return worst <= frame.accuracy / 2 + 0x1p-46 * frame.ranks;
 }
 
@@ -276,19 +149,19 @@ START_TEST(a_death_leaves_the_average_of_the_others_or_ends_it)
     struct gossip_net_frame frame = frame_of(algorithm, 16, 1e-9);
     struct ending e;
 
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     for (int steps = 0; steps < 200; steps++) {
         gossip_net_step(e.net);
-        look(&e);
+        ending_look(&e);
     }
     kill_rank(&e, 5);
     if (ftc_gossip_survives(algorithm)) {
-        ck_assert_int_eq(run(&e), FTC_GOSSIP_AGREED);
+        ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_AGREED);
         check_average(&e);
     } else {
-        ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
+        ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_GIVEN_UP);
     }
-    finish(&e);
+    ending_finish(&e);
 }
 END_TEST
 
@@ -302,16 +175,16 @@ START_TEST(survivors_that_a_death_has_parted_begin_anew)
     struct ending e;
 
     frame.neighbourhood = FTC_NEIGHBOURHOOD_HYPERCUBE;
-    begin(&e, &frame);
-    ck_assert(barrier(&e)); /* all hold the average of the three, not that of the two */
+    ending_begin(&e, &frame);
+    ck_assert(ending_barrier(&e)); /* all hold the average of the three, not that of the two */
     kill_rank(&e, 0);
-    ck_assert(barrier(&e));
-    ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_ANEW);
+    ck_assert(ending_barrier(&e));
+    ck_assert_int_eq(ending_decide(&e, &e.failed), FTC_GOSSIP_ANEW);
     for (int rank = 1; rank < 3; rank++)
         for (size_t i = 0; i < frame.count; i++)
             ck_assert_double_eq(ftc_gossip_initial(gossip_net_rank(e.net, rank))[i],
                                 (double)(rank + 1) * (double)(i + 1));
-    finish(&e);
+    ending_finish(&e);
 }
 END_TEST
 
@@ -321,12 +194,12 @@ START_TEST(what_does_not_survive_a_death_ends_with_it)
     struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PUSH_SUM, 8, 1e-12);
     struct ending e;
 
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     kill_rank(&e, 5);
     for (int rank = 0; rank < 8; rank++)
         ck_assert(rank == 5 || ftc_gossip_end_ready(e.end[rank], 0));
-    ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
-    finish(&e);
+    ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_GIVEN_UP);
+    ending_finish(&e);
 }
 END_TEST
 
@@ -336,18 +209,18 @@ START_TEST(a_decision_that_names_others_than_were_removed_is_none)
     struct ftc_set none = {0};
     struct ending e;
 
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     ck_assert_int_eq(ftc_set_init(&none, 8), 0);
     kill_rank(&e, 3);
-    ck_assert(barrier(&e));
-    ck_assert_int_eq(decide(&e, &none),
+    ck_assert(ending_barrier(&e));
+    ck_assert_int_eq(ending_decide(&e, &none),
                      FTC_GOSSIP_AGAIN); /* all know that 3 is dead, but the decision does not */
-    ck_assert(barrier(&e));
-    ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_AGREED);
+    ck_assert(ending_barrier(&e));
+    ck_assert_int_eq(ending_decide(&e, &e.failed), FTC_GOSSIP_AGREED);
     check_average(&e);
     ck_assert_int_eq(ftc_gossip_end_attempts(e.end[0]), 2);
     ftc_set_fini(&none);
-    finish(&e);
+    ending_finish(&e);
 }
 END_TEST
 
@@ -356,17 +229,17 @@ START_TEST(who_does_not_know_of_a_death_that_others_know_of_stops_it)
     struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
     struct ending e;
 
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     gossip_net_kill(e.net, 3);
     ftc_set_add(&e.failed, 3);
     for (int rank = 0; rank < 7; rank++)
         ftc_gossip_end_removed(e.end[rank], 3);
-    ck_assert(barrier(&e));
-    ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_AGAIN);
+    ck_assert(ending_barrier(&e));
+    ck_assert_int_eq(ending_decide(&e, &e.failed), FTC_GOSSIP_AGAIN);
     ftc_gossip_end_removed(e.end[7], 3);
-    ck_assert_int_eq(run(&e), FTC_GOSSIP_AGREED);
+    ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_AGREED);
     check_average(&e);
-    finish(&e);
+    ending_finish(&e);
 }
 END_TEST
 
@@ -376,17 +249,17 @@ START_TEST(who_moves_after_the_barrier_stops_it)
     struct ftc_flip flip = {.variable = FTC_FLIP_INPUT, .bit = 62};
     struct ending e;
 
-    begin(&e, &frame);
-    ck_assert(barrier(&e));
+    ending_begin(&e, &frame);
+    ck_assert(ending_barrier(&e));
     ftc_gossip_unsettle(gossip_net_rank(e.net, 2)); /* as a death would */
-    look(&e);
-    ck_assert_int_eq(decide(&e, &e.failed), FTC_GOSSIP_AGAIN);
-    ck_assert(barrier(&e));
+    ending_look(&e);
+    ck_assert_int_eq(ending_decide(&e, &e.failed), FTC_GOSSIP_AGAIN);
+    ck_assert(ending_barrier(&e));
     ck_assert(ftc_gossip_flip(gossip_net_rank(e.net, 2),
                               &flip)); /* the flip heals before any rank has settled again */
-    ck_assert_int_eq(run(&e), FTC_GOSSIP_AGREED);
+    ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_AGREED);
     check_average(&e);
-    finish(&e);
+    ending_finish(&e);
 }
 END_TEST
 
@@ -395,20 +268,20 @@ START_TEST(one_that_gives_up_ends_it_for_all)
     struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-16);
     struct ending e;
 
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     for (int rank = 0; rank < 8; rank++)
         e.sent[rank] = 100000;
-    ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
+    ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_GIVEN_UP);
     ck_assert_int_eq(ftc_gossip_end_attempts(e.end[0]), 1);
     ck_assert_int_eq(ftc_gossip_end_cause(e.end[0]), FTC_GOSSIP_CAUSE_MESSAGES);
-    finish(&e);
+    ending_finish(&e);
     frame.accuracy = 1e-6;
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     ftc_gossip_end_give_up(e.end[4]);
-    ck_assert_int_eq(run(&e),
+    ck_assert_int_eq(ending_run(&e),
                      FTC_GOSSIP_GIVEN_UP); /* though all have settled, and near each other */
     ck_assert_int_eq(ftc_gossip_end_cause(e.end[0]), FTC_GOSSIP_CAUSE_HOPELESS);
-    finish(&e);
+    ending_finish(&e);
 }
 END_TEST
 
@@ -417,14 +290,14 @@ START_TEST(one_whose_time_is_up_ends_it_for_all_and_all_know_why)
     struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
     struct ending e;
 
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     ftc_gossip_end_late(e.end[4]);
     ck_assert(ftc_gossip_end_ready(e.end[4], 0)); /* it waits for nothing more */
     ck_assert(!ftc_gossip_end_ready(e.end[3], 0));
-    ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
+    ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_GIVEN_UP);
     for (int rank = 0; rank < 8; rank++)
         ck_assert_int_eq(ftc_gossip_end_cause(e.end[rank]), FTC_GOSSIP_CAUSE_TIME);
-    finish(&e);
+    ending_finish(&e);
 }
 END_TEST
 
@@ -435,11 +308,11 @@ START_TEST(one_that_was_not_answered_has_not_stood_still)
     struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
     struct ending e;
 
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     for (int steps = 0; steps < MOST_STEPS && !ftc_gossip_settled(gossip_net_rank(e.net, 4));
          steps++) {
         gossip_net_step(e.net);
-        look(&e);
+        ending_look(&e);
     }
     for (int i = 0; i < 4; i++)
         gossip_net_fire(e.net,
@@ -450,7 +323,7 @@ START_TEST(one_that_was_not_answered_has_not_stood_still)
     ftc_gossip_end_enter(e.end[4], 0);
     const double *own = ftc_gossip_end_freeze(e.end[4]);
     ck_assert_double_eq(own[3], 1); /* the greater rank of the second pair: it has moved */
-    finish(&e);
+    ending_finish(&e);
 }
 END_TEST
 
@@ -460,17 +333,17 @@ START_TEST(an_initial_value_that_cannot_be_repaired_ends_it)
     struct ftc_flip flip = {.variable = FTC_FLIP_INPUT, .bit = 51};
     struct ending e;
 
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     for (int steps = 0; steps < 100; steps++) {
         gossip_net_step(e.net);
-        look(&e);
+        ending_look(&e);
     }
     kill_rank(&e, 3); /* a part of the last estimate, from which it would be repaired, is gone */
     ck_assert(ftc_gossip_flip(gossip_net_rank(e.net, 2), &flip));
-    ck_assert_int_eq(run(&e), FTC_GOSSIP_GIVEN_UP);
+    ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_GIVEN_UP);
     ck_assert_int_eq(ftc_gossip_end_attempts(e.end[0]),
                      20); /* though all estimates stand still, and near each other */
-    finish(&e);
+    ending_finish(&e);
 }
 END_TEST
 
@@ -480,15 +353,16 @@ START_TEST(attempts_end)
     struct ftc_set other = {0};
     struct ending e;
 
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     ck_assert_int_eq(ftc_set_init(&other, 4), 0);
     ftc_set_add(&other, 1); /* never a rank that was removed */
     for (int attempt = 1; attempt <= 20; attempt++) {
-        ck_assert(barrier(&e));
-        ck_assert_int_eq(decide(&e, &other), attempt < 20 ? FTC_GOSSIP_AGAIN : FTC_GOSSIP_GIVEN_UP);
+        ck_assert(ending_barrier(&e));
+        ck_assert_int_eq(ending_decide(&e, &other),
+                         attempt < 20 ? FTC_GOSSIP_AGAIN : FTC_GOSSIP_GIVEN_UP);
     }
     ftc_set_fini(&other);
-    finish(&e);
+    ending_finish(&e);
 }
 END_TEST
 
@@ -500,9 +374,9 @@ START_TEST(estimates_that_lie_apart_or_are_not_finite_are_none)
     struct ending e;
     double decided[ROOM], average[COUNT_MOST];
 
-    begin(&e, &frame);
+    ending_begin(&e, &frame);
     for (size_t i = 0; i < sizeof(lows) / sizeof(lows[0]); i++) {
-        ck_assert(barrier(&e));
+        ck_assert(ending_barrier(&e));
         memcpy(decided, ftc_gossip_end_freeze(e.end[0]),
                sizeof(double) * ftc_gossip_end_contributes(3));
         size_t last = ftc_gossip_end_contributes(3) - 2;
@@ -511,7 +385,7 @@ START_TEST(estimates_that_lie_apart_or_are_not_finite_are_none)
         ck_assert_int_eq(ftc_gossip_end_decide(e.end[0], decided, &e.failed, average),
                          FTC_GOSSIP_AGAIN);
     }
-    finish(&e);
+    ending_finish(&e);
 }
 END_TEST
 
