@@ -46,6 +46,8 @@
     X(EXCHANGE_FOR_EVER, "exchange: nobody gives it up while c_0 lives")                           \
     X(STRAGGLER_TAKEN, "take: when the wait is over, a subtree that has not come will do")         \
     X(STRAGGLER_FAILED, "take: when the wait is over, the heads that have not come have failed")   \
+    X(STRAGGLER_FOR_EVER, "take: the wait for a straggler never ends")                             \
+    X(TAKE_AFTER_DECISION, "take: a subtree that comes after the decision changes it")             \
     X(GOSSIP_UNCHECKED, "gossip: the agreements of its end carry no checksums")                    \
     X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */    \
     /* harmless as long as there is PULL; found in runs without PULL */                            \

@@ -46,6 +46,29 @@ int ftc_member_retained(const struct ftc_member *m)
     return m->retained;
 }
 
+static bool stuck_behind(const struct ftc_ballot *b)
+{
+    bool takes = false, waits = false;
+
+    if (b->position != 0 || b->phase != FTC_BALLOT_TREE || b->collector != &ftc_collector_tree)
+        return false;
+    for (int s = 0; s < b->child_size; s++) {
+        takes |= b->child[s].arrived && b->child[s].failure_free;
+        waits |= !b->child[s].arrived && !b->child[s].written_off;
+    }
+    return takes && waits && b->straggler_ns == 0;
+}
+
+bool ftc_member_stuck_behind(const struct ftc_member *m)
+{
+    bool limited = m->set.take != FTC_TAKE_LOWEST && m->set.straggler_ns > 0;
+
+    for (const struct ftc_operation *op = m->oldest; limited && op != NULL; op = op->next)
+        if (stuck_behind(&op->ballot))
+            return true;
+    return false;
+}
+
 const struct ftc_flip *ftc_member_flip(const struct ftc_member *m)
 {
     return &m->flip;

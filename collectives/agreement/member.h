@@ -155,6 +155,7 @@ const char *ftc_correction_name(enum ftc_correction correction);
 const char *ftc_combination_name(enum ftc_dissemination dissemination,
                                  enum ftc_correction correction);
 const char *ftc_tree_name(enum ftc_tree tree);                /* "binomial", ... */
+const char *ftc_take_name(enum ftc_take take);                /* "auto", ... */
 const char *ftc_integrity_name(enum ftc_integrity integrity); /* "none", ... */
 
 struct ftc_member_activity {
@@ -249,6 +250,9 @@ uint64_t ftc_member_ballots(const struct ftc_member *member);      /* entered so
 const struct ftc_epoch *ftc_member_entered(const struct ftc_member *member);
 const uint64_t *ftc_member_pieces(const struct ftc_member *member); /* FTC_PIECES_KINDS counters */
 int ftc_member_retained(const struct ftc_member *member); /* retained operations, for tests */
+/* For tests: does this rank, as a coordinator, wait without a limit for a subtree, although it
+ * could take another one, and the settings set a limit (agreement.md, rule 2)? */
+bool ftc_member_stuck_behind(const struct ftc_member *member);
 /* The last flip that a drill carried out. */
 const struct ftc_flip *ftc_member_flip(const struct ftc_member *member);
 /* Words for FTC_OUTPUT_MISMATCH, such as "operation 17: rank 3 is in bcast (...), rank 0 in

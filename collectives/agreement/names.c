@@ -95,6 +95,13 @@ const char *ftc_dissemination_name(enum ftc_dissemination dissemination)
     return NAME_OF(names, dissemination);
 }
 
+const char *ftc_take_name(enum ftc_take take)
+{
+    static const char *const names[] = {"auto", "first", "lowest"};
+
+    return NAME_OF(names, take);
+}
+
 const char *ftc_tree_name(enum ftc_tree tree)
 {
     static const char *const names[] = {"binomial", "kary", "lame"};

@@ -151,8 +151,9 @@ void ftc_tree_tick(struct ftc_member *m, struct ftc_operation *op, uint64_t pass
 
     if (b->straggler_ns == 0)
         return;
-    b->waited = b->straggler_ns <= passed_ns;
-    b->straggler_ns = b->waited ? 0 : b->straggler_ns - passed_ns;
+    bool over = b->straggler_ns <= passed_ns;
+    b->waited = over && !FTC_MUTATED(STRAGGLER_FOR_EVER);
+    b->straggler_ns = over ? 0 : b->straggler_ns - passed_ns;
     m->changed |= b->waited;
 }
 
@@ -233,6 +234,16 @@ static bool subtree_failure_free(const struct ftc_member *m, const struct ftc_ba
     return true;
 }
 
+/* A mutation: the late subtree replaces the value of D. */
+static void take_after_decision(struct ftc_operation *op, const struct ftc_message *tree)
+{
+    struct ftc_decision *decision = op->decision;
+    const struct ftc_value *late = &tree->contribution.value;
+
+    if (decision != NULL && decision->value.buffer != NULL && late->buffer != NULL)
+        ftc_value_set(&decision->value, late);
+}
+
 /* A TREE that comes before the own group is complete waits in its slot (rule 0). */
 struct ftc_awaited *ftc_tree_keep(struct ftc_member *m, struct ftc_operation *op, int from,
                                   struct ftc_message *tree)
@@ -241,6 +252,8 @@ struct ftc_awaited *ftc_tree_keep(struct ftc_member *m, struct ftc_operation *op
     struct ftc_awaited *awaited = ftc_awaited_find(b->child, b->child_size, from);
 
     bool late = awaited->written_off && !FTC_MUTATED(LATE_CONTRIBUTION);
+    if (FTC_MUTATED(TAKE_AFTER_DECISION) && b->phase == FTC_BALLOT_DONE)
+        take_after_decision(op, tree);
     if (b->phase > FTC_BALLOT_TREE || awaited->arrived || late)
         return NULL;
     ftc_set_unite(&b->info.list, &tree->info.list);

@@ -389,6 +389,8 @@ void ftc_learning_ends(struct ftc_learning *l, int rc)
         ftc_learning_violate(l, "rank %d: G is not in L", l->rank);
     if (l->local->settings.share == FTC_SHARE_OFF && agreed != 0)
         ftc_learning_violate(l, "rank %d: G changes though share is off", l->rank);
+    if (ftc_member_stuck_behind(l->member))
+        ftc_learning_violate(l, "rank %d waits for a straggler for ever", l->rank);
     if (w > 0 && ftc_member_retained(l->member) > (int)w + 1)
         ftc_learning_violate(l, "rank %d retains %d operations, with w = %u", l->rank,
                              ftc_member_retained(l->member), w);

@@ -523,6 +523,8 @@ void ftc_ledger_input_done(struct ftc_ledger *l, int rank, const struct ftc_memb
         ftc_ledger_violate(l, "rank %d: an input returns %d in a sound run", rank, rc);
     check_known(l, rank, member);
     check_retained(l, rank, member);
+    if (ftc_member_stuck_behind(member))
+        ftc_ledger_violate(l, "rank %d waits for a straggler for ever", rank);
 }
 
 void ftc_ledger_dies(struct ftc_ledger *l, int rank, const struct ftc_member *member)

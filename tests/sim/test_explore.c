@@ -18,6 +18,7 @@ struct job {
     enum ftc_prepare prepare;
     uint32_t settle_every;
     int direct, doubling;
+    enum ftc_take take;
     bool unfenced;
 };
 
@@ -32,6 +33,7 @@ static struct ftc_member_settings settings_of(const struct job *job)
     settings.settle_every = job->settle_every;
     settings.direct = job->direct;
     settings.doubling = job->doubling;
+    settings.take = job->take;
     return settings;
 }
 
@@ -161,6 +163,19 @@ static const struct job compared[] = {
      .crashes = 2,
      .program = "allreduce",
      .prepare = FTC_PREPARE_TREE},
+    {.name = "n 4, first subtree, reduce",
+     .n = 4,
+     .f = 1,
+     .crashes = 2,
+     .program = "reduce:0,reduce:1",
+     .take = FTC_TAKE_FIRST},
+    {.name = "n 4, first subtree, count",
+     .n = 4,
+     .f = 1,
+     .crashes = 2,
+     .program = "allreduce",
+     .scheme = FTC_SCHEME_COUNT,
+     .take = FTC_TAKE_FIRST},
     {.name = "n 4, direct", .n = 4, .crashes = 2, .program = "allreduce", .direct = 4},
     {.name = "n 3, exchange", .n = 3, .crashes = 2, .program = "allreduce*2", .doubling = 3},
     {.name = "n 4, exchange", .n = 4, .crashes = 1, .program = "allreduce", .doubling = 4},

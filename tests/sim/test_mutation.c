@@ -29,6 +29,8 @@ static const char *const words[FTC_MUTATIONS_COUNT] = {"the sound protocol",
 #undef WORDS
 };
 
+static enum ftc_take taken; /* if it is pinned */
+
 static void storm(enum ftc_mutation mutation, uint64_t runs, unsigned pinned,
                   struct ftc_storm_outcome *outcome)
 {
@@ -38,6 +40,7 @@ static void storm(enum ftc_mutation mutation, uint64_t runs, unsigned pinned,
         .runs = runs,
         .jobs = WORKERS};
 
+    plan.frame.settings.take = taken;
     ftc_mutation = mutation; /* workers are forked with this value */
     ck_assert_int_eq(ftc_storm_pool_run(&plan, outcome), FTC_SUCCESS);
     ftc_mutation = FTC_MUTATION_NONE;
@@ -54,6 +57,18 @@ START_TEST(a_fault_is_found)
         return;
     storm((enum ftc_mutation)_i, BUDGET, 0, &outcome);
     ck_assert_msg(outcome.violated, "%d storms do not find: %s", BUDGET, words[_i]);
+}
+END_TEST
+
+/* A subtree that reported a failure must not be taken, in whatever order subtrees come. */
+START_TEST(a_failed_subtree_is_found_with_each_way_to_take_one)
+{
+    struct ftc_storm_outcome outcome;
+
+    taken = (enum ftc_take)_i;
+    storm(FTC_MUTATION_FAILED_SUBTREE, BUDGET, FTC_STORM_PIN_TAKE, &outcome);
+    taken = FTC_TAKE_AUTO;
+    ck_assert(outcome.violated);
 }
 END_TEST
 
@@ -186,6 +201,8 @@ int main(void)
           *gossip = tcase_create("gossip"), *explorer = tcase_create("explorer");
 
     tcase_add_loop_test(faults, a_fault_is_found, FTC_MUTATION_NONE + 1, FTC_MUTATIONS_COUNT);
+    tcase_add_loop_test(faults, a_failed_subtree_is_found_with_each_way_to_take_one, FTC_TAKE_AUTO,
+                        FTC_TAKE_LOWEST + 1);
     tcase_set_timeout(faults, 300);
     tcase_add_test(harmless, the_sound_protocol_keeps_its_promises);
     tcase_add_test(harmless, a_late_contribution_is_harmless_but_where_results_are_compared);

@@ -20,6 +20,11 @@ reduce() { # TYPE [more options of ftrun]
     reduce double
 }
 
+@test "with take = lowest it waits until the head is declared failed" {
+    reduce int --set reduce.take=lowest --set detector.heartbeat_timeout_ms=1500
+    [[ $output == *"1 of 7 ranks failed (1)"* ]]
+}
+
 @test "with take = first nothing waits for it" {
     reduce double --set reduce.take=first --set detector.heartbeat_period_ms=30000
 }
