@@ -33,6 +33,50 @@ int ftc_timed_read_time(const char *option, const char *text, uint64_t *out)
         text);
 }
 
+/* "1us" or "1us..8ms". Changes `word`. */
+static int read_lengths(char *word, uint64_t lengths[], int most, int *count)
+{
+    char *dots = strstr(word, "..");
+    uint64_t first = 0, last;
+
+    if (dots != NULL)
+        *dots = '\0';
+    int rc = ftc_timed_read_time("--stall", word, &first);
+    last = first;
+    if (rc == 0 && dots != NULL)
+        rc = ftc_timed_read_time("--stall", dots + 2, &last);
+    if (rc == 0 && (first == 0 || last < first))
+        return ftc_error_set(FTC_ERR_ARG, "--stall %s: a stall has a length, and a range goes up",
+                             word);
+    for (uint64_t length = first; rc == 0 && length <= last; length *= 2) {
+        if (*count == most)
+            return ftc_error_set(FTC_ERR_ARG, "--stall: give at most %d length%s", most,
+                                 most == 1 ? "" : "s");
+        lengths[(*count)++] = length;
+    }
+    return rc;
+}
+
+int ftc_timed_read_stall(const char *text, struct ftc_timed_settings *settings, uint64_t lengths[],
+                         int most, int *count)
+{
+    char rank[16] = "", at[32] = "", list[256] = "", *rest = list, *word;
+    uint64_t number = 0;
+
+    if (sscanf(text, "%15[0-9]@%31[^:]:%255s", rank, at, list) != 3)
+        return ftc_error_set(FTC_ERR_ARG, "--stall %s: not RANK@TIME:LENGTH, such as 1@2us:5ms",
+                             text);
+    int rc = ftc_option_number("--stall", rank, 0, INT32_MAX, &number);
+    if (rc == 0)
+        rc = ftc_timed_read_time("--stall", at, &settings->stall_at_ns);
+    *count = 0;
+    while (rc == 0 && (word = strsep(&rest, ",")) != NULL)
+        rc = read_lengths(word, lengths, most, count);
+    settings->stall_rank = (int)number;
+    settings->stall_ns = rc == 0 ? lengths[0] : 0;
+    return rc;
+}
+
 static struct ftc_timed_settings *settings_of(void *command)
 {
     return &((struct ftc_timed_options *)command)->timed;
@@ -135,6 +179,9 @@ void ftc_timed_options_write(const struct ftc_timed_settings *settings, FILE *ou
         fprintf(out, " --hop %" PRIu64 "ns", d->hop_ns);
     if (settings->think_ns > 0)
         fprintf(out, " --think %" PRIu64 "ns", settings->think_ns);
+    if (settings->stall_ns > 0)
+        fprintf(out, " --stall %d@%" PRIu64 "ns:%" PRIu64 "ns", settings->stall_rank,
+                settings->stall_at_ns, settings->stall_ns);
     if (settings->kills > 0)
         fprintf(out, " --kill %d --kill-kind %s%s%s --detect %" PRIu64 "ns --jitter %" PRIu64 "ns",
                 settings->kills, ftc_victims_name(settings->victims),

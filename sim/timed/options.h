@@ -46,6 +46,10 @@ int ftc_timed_take_burst(void *command, const char *text);
 
 /* Read "1.5us" or "200" (ns). FTC_ERR_ARG names the option. */
 int ftc_timed_read_time(const char *option, const char *text, uint64_t *out);
+/* Read "3us:1us..8ms,1s": the rank, the time and the lengths of a stall. A range of lengths
+ * doubles. Sets the stall to the first length, and fills in at most `most` lengths. FTC_ERR_ARG. */
+int ftc_timed_read_stall(const char *text, struct ftc_timed_settings *settings, uint64_t lengths[],
+                         int most, int *count);
 
 void ftc_timed_options_init(struct ftc_timed_options *options);
 /* The settings of a run with this cost model and seed. */

@@ -11,5 +11,8 @@
 int ftc_plot_check(const char *path);
 /* Write an SVG to `path`. FTC_ERR_SYSTEM, FTC_ERR_ARG: no row has a latency to show. */
 int ftc_plot(const struct ftc_sweep *sweep, const char *path);
+/* The same for a sweep in which a rank stands still: one panel with a curve for each [reduce] take,
+ * the latency against the length of the stall. */
+int ftc_plot_stall(const struct ftc_sweep *sweep, const char *path);
 
 #endif

@@ -32,21 +32,12 @@ static int take_kill(void *command, const char *text)
     return rc;
 }
 
-/* "1@2us:5ms" */
 static int take_stall(void *command, const char *text)
 {
-    struct ftc_timed_settings *timed = &((struct run *)command)->common.timed;
-    char rank[16] = "", at[32] = "", length[32] = "";
-    uint64_t number;
+    uint64_t length;
+    int count;
 
-    if (sscanf(text, "%15[0-9]@%31[^:]:%31s", rank, at, length) != 3)
-        return ftc_error_set(FTC_ERR_ARG, "--stall %s: not RANK@TIME:LENGTH, such as 1@2us:5ms",
-                             text);
-    int rc = ftc_option_number("--stall", rank, 0, INT32_MAX, &number);
-    timed->stall_rank = rc == 0 ? (int)number : 0;
-    if (rc == 0)
-        rc = ftc_timed_read_time("--stall", at, &timed->stall_at_ns);
-    return rc == 0 ? ftc_timed_read_time("--stall", length, &timed->stall_ns) : rc;
+    return ftc_timed_read_stall(text, &((struct run *)command)->common.timed, &length, 1, &count);
 }
 
 static int take_trace(void *command, const char *text)

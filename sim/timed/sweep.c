@@ -111,7 +111,9 @@ void ftc_sweep_run(const struct ftc_sweep *sweep, struct ftc_sweep_row *row)
     ftc_config_fit(&runs.member, row->n);
     runs.member.f = row->f;
     runs.program = (struct ftc_program){.operation = &runs.operation, .length = 1};
+    runs.member.take = row->take;
     runs.settings.kills = row->kills;
+    runs.settings.stall_ns = row->stall_ns;
     int rc = run != NULL && time != NULL ? find_horizon(sweep, &runs, row) : FTC_ERR_NOMEM;
     for (; rc == 0 && row->runs < wanted; row->runs++) {
         runs.settings.seed = sweep->seed + (uint64_t)row->runs;

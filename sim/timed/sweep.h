@@ -9,6 +9,8 @@ struct ftc_sweep_row {
     const struct ftc_program_operation *operation;
     const struct ftc_cost *cost;
     int n, f, kills;
+    enum ftc_take take;
+    uint64_t stall_ns; /* length of the stall; 0: no rank stalls */
     /* results; counts are those of the run with the median latency */
     int runs;
     uint64_t latency, least, most; /* ns: of the last survivor's delivery; latency: the median */

@@ -14,6 +14,7 @@
 #define REPEAT_MAX 10000
 #define JOBS_MAX   1024
 #define KILLS_MAX  4096 /* most numbers of deaths for one f */
+#define STALLS_MAX 64   /* most lengths of a stall */
 
 struct command {
     struct ftc_timed_options common;
@@ -21,6 +22,8 @@ struct command {
     struct ftc_cost cost[FTC_AXIS_COSTS];
     int costs;
     uint64_t repeat, jobs;
+    uint64_t stall[STALLS_MAX]; /* lengths, ns */
+    int stalls;
     const char *plot, *from;
 };
 
@@ -56,6 +59,13 @@ static int take_jobs(void *command, const char *text)
     return ftc_option_number("--jobs", text, 1, JOBS_MAX, &((struct command *)command)->jobs);
 }
 
+static int take_stall(void *command, const char *text)
+{
+    struct command *c = command;
+
+    return ftc_timed_read_stall(text, &c->common.timed, c->stall, STALLS_MAX, &c->stalls);
+}
+
 static int take_plot(void *command, const char *text)
 {
     if (text[0] == '\0')
@@ -79,11 +89,15 @@ static const struct ftc_option options[] = {
     {"cost", 'c', "LIST", "cost models: rdma,tcp; or tcp,G=0.1; see run --help (default: rdma)",
      take_cost},
     FTC_TIMED_OPTIONS,
+    {"stall", 0, "RANK@TIME:LIST",
+     "the rank stands still: 1us..5s doubles, 1ms,1s is a list; with each [reduce] take",
+     take_stall},
     {"repeat", 'r', "R",
      "how many runs, with seeds SEED, SEED+1, ..., where chance has a say (default: 5)",
      take_repeat},
     {"jobs", 'J', "JOBS", "how many runs at once (default: one for each core)", take_jobs},
-    {"plot", 0, "FILE", "also draw latency against ranks, as SVG (needs gnuplot)", take_plot},
+    {"plot", 0, "FILE",
+     "also draw latency against ranks, or against the stall, as SVG (needs gnuplot)", take_plot},
     {"from-csv", 0, "FILE", "run nothing: FILE has the table of the same options", take_from},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -92,7 +106,8 @@ const struct ftc_usage ftc_sweep_usage = {
     .synopsis = "ftcoll-sim sweep -n LIST [options] OPERATION...",
     .summary =
         "Run each operation at each size, f, number of deaths and cost model. Prints CSV:\n"
-        "  operation,cost,n,f,kills,runs        what was run, and how often\n"
+        "  operation,cost,n,f,kills,runs        what was run, and how often; with --stall "
+        "take,stall_ns follow kills\n"
         "  latency_ns,latency_min_ns,latency_max_ns  until the last survivor delivers: median, "
         "least, most\n"
         "  root_latency_ns                      until the root delivers: median; empty if there is "
@@ -102,7 +117,8 @@ const struct ftc_usage ftc_sweep_usage = {
     .examples =
         "  ftcoll-sim sweep -n 2..65536 -f 0..3 --kills 0..f --cost rdma,tcp allreduce reduce > "
         "out.csv\n"
-        "  ftcoll-sim sweep -n 2..65536 -f 0..3 --kills 0,f --plot out.svg allreduce > out.csv\n",
+        "  ftcoll-sim sweep -n 2..65536 -f 0..3 --kills 0,f --plot out.svg allreduce > out.csv\n"
+        "  ftcoll-sim sweep -n 512 --stall 1@100us:1us..5s --plot out.svg reduce > out.csv\n",
     .option = options,
 };
 
@@ -119,6 +135,28 @@ static int add_row(struct ftc_sweep *sweep, const struct ftc_sweep_row *row)
     return 0;
 }
 
+static bool stalls(const struct ftc_sweep *sweep)
+{
+    return sweep->options.timed.stall_ns > 0;
+}
+
+/* Which subtree is taken matters where a rank stands still: then add a curve for each way. */
+static int add_stalls(struct ftc_sweep *sweep, const struct command *c, struct ftc_sweep_row row)
+{
+    int rc = 0;
+
+    if (!stalls(sweep)) {
+        row.take = sweep->member.take;
+        return add_row(sweep, &row);
+    }
+    for (row.take = FTC_TAKE_AUTO; row.take <= FTC_TAKE_LOWEST; row.take++)
+        for (int i = 0; rc == 0 && i < c->stalls; i++) {
+            row.stall_ns = c->stall[i];
+            rc = add_row(sweep, &row);
+        }
+    return rc;
+}
+
 /* Add the rows curve by curve: all sizes of one operation, cost model and f. */
 static int add_curves(struct ftc_sweep *sweep, const struct command *c, struct ftc_sweep_row row)
 {
@@ -131,7 +169,7 @@ static int add_curves(struct ftc_sweep *sweep, const struct command *c, struct f
             row.n = c->ranks.value[i];
             row.kills = kills[k];
             if (row.f < row.n && row.kills < row.n)
-                rc = add_row(sweep, &row);
+                rc = add_stalls(sweep, c, row);
         }
     return rc;
 }
@@ -156,9 +194,15 @@ static int add_rows(struct ftc_sweep *sweep, const struct command *c,
 
 /* --- output --- */
 
-static const char head[] =
-    "operation,cost,n,f,kills,runs,latency_ns,latency_min_ns,latency_max_ns,root_latency_ns,"
-    "up,tree,decide,prepare,poke,pull,fragment,bytes,ballots,retries";
+#define HEAD(more)                                                                                 \
+    "operation,cost,n,f,kills," more                                                               \
+    "runs,latency_ns,latency_min_ns,latency_max_ns,root_latency_ns,"                               \
+    "up,tree,decide,prepare,poke,pull,fragment,bytes,ballots,retries"
+
+static const char *head_of(const struct ftc_sweep *sweep)
+{
+    return stalls(sweep) ? HEAD("take,stall_ns,") : HEAD("");
+}
 
 struct printer {
     const struct ftc_setup *setup;
@@ -190,6 +234,8 @@ static void print_failure(const struct printer *printer, const struct ftc_sweep_
     struct ftc_timed_settings timed =
         ftc_timed_options_settings(&printer->sweep->options, row->cost, row->bad_seed);
     timed.kills = row->kills;
+    timed.stall_ns = row->stall_ns;
+    member.take = row->take;
     char *line = ftc_setup_format(&member, &program);
     fprintf(stderr, "replay: ftcoll-sim %s", line != NULL ? line : "");
     ftc_timed_options_write(&timed, stderr);
@@ -199,8 +245,13 @@ static void print_failure(const struct printer *printer, const struct ftc_sweep_
 
 static char *row_key(const struct ftc_sweep_row *row, char key[FTC_CSV_KEY])
 {
-    snprintf(key, FTC_CSV_KEY, "%s,%s,%d,%d,%d,", ftc_call_kind_name(row->operation->kind),
-             row->cost->name, row->n, row->f, row->kills);
+    int size =
+        snprintf(key, FTC_CSV_KEY, "%s,%s,%d,%d,%d,", ftc_call_kind_name(row->operation->kind),
+                 row->cost->name, row->n, row->f, row->kills);
+
+    if (row->stall_ns > 0)
+        snprintf(key + size, FTC_CSV_KEY - (size_t)size, "%s,%" PRIu64 ",",
+                 ftc_take_name(row->take), row->stall_ns);
     return key;
 }
 
@@ -251,7 +302,7 @@ static int read_row(struct ftc_csv *csv, struct ftc_sweep_row *row)
 static int read_and_print(struct ftc_sweep *sweep, const char *path, struct printer *printer)
 {
     struct ftc_csv csv;
-    int rc = ftc_csv_open(&csv, path, head);
+    int rc = ftc_csv_open(&csv, path, head_of(sweep));
 
     if (rc != 0)
         return rc;
@@ -289,12 +340,12 @@ static int sweep_and_print(const struct ftc_setup *setup, const struct command *
 {
     struct printer printer = {.setup = setup, .sweep = sweep};
 
-    puts(head);
+    puts(head_of(sweep));
     fflush(stdout); /* before fork(), or each child would write the same text again */
     int rc = c->from != NULL ? read_and_print(sweep, c->from, &printer)
                              : ftc_sweep_run_all(sweep, (int)c->jobs, print_row, &printer);
     if (rc == 0 && printer.code == FTC_SIM_EXIT_OK && c->plot != NULL)
-        rc = ftc_plot(sweep, c->plot);
+        rc = stalls(sweep) ? ftc_plot_stall(sweep, c->plot) : ftc_plot(sweep, c->plot);
     return rc != 0 ? complain(FTC_SIM_EXIT_ERROR) : printer.code;
 }
 

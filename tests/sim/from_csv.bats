@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 
 sweep=(sweep -n "4,8" -f 0..2 --kills "0,f" --repeat 3 allreduce reduce)
 broadcast=(broadcast -n "16,32" --failed "0,1" --loss "0,10" --repeat 2 -C "lame+checked,ocg,multicast+ring,baselines")
+stalls=(sweep -n 8 --stall "1@1us:1us..4us,1ms" reduce)
 ranks=(broadcast -n "8,16" --failed "0,9" --loss "0,10" --repeat 2 -C "lame+none,multicast+ring" --per-rank)
 gossip=(gossip -n "8,16" -a "pfcc,doubling" --flip any:flow:0@20 --bits "0,60..63" -r 2)
 
@@ -36,10 +37,12 @@ refused() { # WORDS COMMAND...: the table is in $work/table; the error has these
 
 @test "a table that is read again is printed as it was" {
     "$SIM" "${sweep[@]}" >"$work/sweep"
+    "$SIM" "${stalls[@]}" >"$work/stalls"
     "$SIM" "${broadcast[@]}" >"$work/broadcast"
     "$SIM" "${ranks[@]}" >"$work/ranks"
     "$SIM" "${gossip[@]}" >"$work/gossip"
     "$SIM" "${sweep[@]}" --from-csv "$work/sweep" | cmp - "$work/sweep"
+    "$SIM" "${stalls[@]}" --from-csv "$work/stalls" | cmp - "$work/stalls"
     "$SIM" "${broadcast[@]}" --from-csv "$work/broadcast" | cmp - "$work/broadcast"
     "$SIM" "${ranks[@]}" --from-csv "$work/ranks" | cmp - "$work/ranks"
     "$SIM" "${gossip[@]}" --from-csv "$work/gossip" | cmp - "$work/gossip"

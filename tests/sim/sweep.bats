@@ -89,6 +89,30 @@ header=operation,cost,n,f,kills,runs,latency_ns,latency_min_ns,latency_max_ns,ro
     done
 }
 
+@test "a rank stands still, and each way to take a subtree has its rows" {
+    run --separate-stderr "$SIM" sweep -n 8,16 --stall 1@1us:1ms..4ms,1s reduce
+    [ "$status" -eq 0 ]
+    [ "${lines[0]%,runs,*}" = operation,cost,n,f,kills,take,stall_ns ]
+    [ "${#lines[@]}" -eq $((1 + 2 * 3 * 4)) ]
+    # The root has the result before a stall of 1 s ends, or at its end, or after two heartbeat periods.
+    awk -F, '$7 == 1e9 { ms[$6] = $12 / 1e6 } END { exit !(ms["first"] < 1 && ms["lowest"] >= 1000 && int(ms["auto"]) == 500) }' \
+        <<<"$output"
+    for bad in 1 1@2us 1@2us: x@1us:1us 1@1us:0 1@1us:2us..1us; do
+        run --separate-stderr "$SIM" sweep -n 8 --stall "$bad" reduce
+        [ "$status" -eq 2 ]
+        # shellcheck disable=SC2154 # stderr is of bats
+        [[ "$stderr" == *--stall* ]]
+    done
+}
+
+@test "a figure of stalls" {
+    command -v gnuplot >/dev/null || skip "no gnuplot"
+    run --separate-stderr "$SIM" sweep -n 8 --stall 1@1us:1us..1s --plot "$work/x.svg" reduce
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    for text in auto first lowest "length of the stall"; do grep -q "$text" "$work/x.svg"; done
+}
+
 @test "without gnuplot a figure is refused before anything runs" {
     mkdir "$work/bin"
     run --separate-stderr env PATH="$work/bin" "$SIM" sweep -n 2..1048576 --plot "$work/x.svg" allreduce
