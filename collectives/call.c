@@ -12,6 +12,7 @@ const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS] = {
     [FTC_CALL_FINALIZE] = {.name = "finalize", .levels = true},
     [FTC_CALL_GOSSIP] = {.name = "gossip", .has_result = true, .carries = true},
     [FTC_CALL_LARGE] = {.name = "large allreduce", .has_result = true, .carries = true},
+    [FTC_CALL_SETTLE] = {.name = "settlement", .has_result = true, .carries = true},
 };
 
 const char *ftc_call_kind_name(enum ftc_call_kind kind)

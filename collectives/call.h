@@ -18,6 +18,7 @@ enum ftc_call_kind {
     FTC_CALL_FINALIZE, /* the barrier at the end of the job */
     FTC_CALL_GOSSIP,   /* the two agreements of a gossip aggregation (gossip/end.h) */
     FTC_CALL_LARGE,    /* commits an attempt of a large allreduce (ring/large.h) */
+    FTC_CALL_SETTLE,   /* no call: a settlement, which nobody calls (agreement.md, rule 9) */
     FTC_CALL_KINDS
 };
 const char *ftc_call_kind_name(enum ftc_call_kind kind); /* "allreduce", ..., "none" */

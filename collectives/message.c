@@ -10,8 +10,8 @@
 #include "base/wire.h"
 #include "collectives/frame.h"
 
-#define HEAD_FIXED   60 /* bytes before the optional parts */
-#define PIECE_FIXED  20 /* bytes of a FRAGMENT between these and its piece */
+#define HEAD_FIXED   68 /* bytes before the optional parts */
+#define PIECE_FIXED  12 /* bytes of a FRAGMENT between these and its piece */
 #define SIGNATURE_AT (HEAD_FIXED - 16)
 
 enum {
@@ -44,7 +44,7 @@ int ftc_ballot_compare(struct ftc_ballot_id a, struct ftc_ballot_id b)
 
 bool ftc_epoch_equal(struct ftc_epoch a, struct ftc_epoch b)
 {
-    return a.op == b.op && ftc_ballot_compare(a.ballot, b.ballot) == 0;
+    return a.op == b.op && ftc_ballot_compare(a.ballot, b.ballot) == 0 && a.settled == b.settled;
 }
 
 struct ftc_decision *ftc_decision_new(int ranks)
@@ -63,7 +63,8 @@ struct ftc_decision *ftc_decision_new(int ranks)
 
 struct ftc_decision *ftc_decision_ref(struct ftc_decision *decision)
 {
-    decision->references++;
+    if (decision != NULL)
+        decision->references++;
     return decision;
 }
 
@@ -203,7 +204,6 @@ static void write_piece(struct ftc_writer *w, const struct ftc_piece *piece)
     ftc_write_u32(w, piece->number);
     ftc_write_u32(w, piece->count);
     ftc_write_u32(w, piece->whole);
-    ftc_write_u64(w, 0);
 }
 
 static void write_head(struct ftc_writer *w, const struct ftc_message *message,
@@ -228,6 +228,7 @@ static void write_head(struct ftc_writer *w, const struct ftc_message *message,
     write_ballot(w, message->ballot);
     ftc_write_u64(w, message->epoch.op);
     write_ballot(w, message->epoch.ballot);
+    ftc_write_u64(w, message->epoch.settled);
     write_signature(w, &message->signature);
 }
 
@@ -304,6 +305,7 @@ static int read_head(struct ftc_reader *r, struct ftc_message *message, int rank
     message->ballot = read_ballot(r);
     message->epoch.op = ftc_read_u64(r);
     message->epoch.ballot = read_ballot(r);
+    message->epoch.settled = ftc_read_u64(r);
     sound &= read_signature(r, &message->signature, ranks);
     if (!sound || r->failed || kind >= FTC_MESSAGE_GOSSIP || flags > FLAGS_ALL)
         return -1;
@@ -364,7 +366,7 @@ static void read_piece(struct ftc_reader *r, struct ftc_piece *piece)
     piece->number = ftc_read_u32(r);
     piece->count = ftc_read_u32(r);
     piece->whole = ftc_read_u32(r);
-    r->failed |= ftc_read_u64(r) != 0 || piece->number >= piece->count || r->used == r->size;
+    r->failed |= piece->number >= piece->count || r->used == r->size;
 }
 
 /* Gives the value, if there is one, its checksum. Returns whether the value and the head, of `size`
@@ -468,6 +470,7 @@ int ftc_message_peek(const struct ftc_buffer *buffer, struct ftc_message_head *h
     struct ftc_ballot_id ballot = read_ballot(&r);
     struct ftc_epoch epoch = {.op = ftc_read_u64(&r)};
     epoch.ballot = read_ballot(&r);
+    epoch.settled = ftc_read_u64(&r);
     if (!sound || r.failed || kind >= FTC_MESSAGE_GOSSIP || buffer->size < HEAD_FIXED)
         return FTC_ERR_PROTO;
     *head = (struct ftc_message_head){

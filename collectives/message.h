@@ -4,7 +4,7 @@
  * have this form; a part in brackets is present only in some:
  *
  *   u8 version | u8 kind | u8 scheme | u8 flags | u64 communicator | u64 op | u32 i | u32 s |
- *   u64 epoch op | u32 epoch i | u32 epoch s |
+ *   u64 epoch op | u32 epoch i | u32 epoch s | u64 epoch settled |
  *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
  *   [participants] | [failure information, or the set of an UP] | [decision] |
  *   [gossip: u32 rounds] | [u64 checksum] | [value]
@@ -12,7 +12,7 @@
  * A FRAGMENT has another form in place of the parts in brackets. The pieces together are an encoded
  * DECIDE as it lies in a buffer: head, padding, value.
  *
- *   u32 number | u32 count | u32 size of the whole | u64 0 | piece
+ *   u32 number | u32 count | u32 size of the whole | piece
  *
  * A decision has this form. The status is 0 (success), 1 (ROOT_FAILED) or 2 (CORRUPT), plus 4 if
  * there is a verdict.
@@ -49,6 +49,7 @@ enum ftc_message_kind {
     FTC_MESSAGE_PULL,
     FTC_MESSAGE_FRAGMENT,
     FTC_MESSAGE_GOSSIP, /* not a message of the agreement core: gossip/wire.h */
+    FTC_MESSAGE_SETTLE, /* none either: all messages of settlements, where messages are counted */
     FTC_MESSAGES
 };
 const char *ftc_message_kind_name(enum ftc_message_kind kind); /* "UP", ... */
@@ -61,9 +62,24 @@ int ftc_ballot_compare(struct ftc_ballot_id a, struct ftc_ballot_id b);
 
 struct ftc_epoch {
     uint64_t op;
-    struct ftc_ballot_id ballot; /* (0,0) and op 0: there is no epoch yet */
+    struct ftc_ballot_id ballot; /* (0,0) and op 0: none */
+    uint64_t settled;            /* ftc_settlement_name() of the settlement in force; 0: none */
 };
 bool ftc_epoch_equal(struct ftc_epoch a, struct ftc_epoch b);
+
+/* Settlements (agreement.md, rule 9) have numbers of their own. In messages, and wherever the
+ * number of an operation may stand, settlement j is FTC_SETTLEMENT + j. */
+#define FTC_SETTLEMENT (UINT64_C(1) << 63)
+static inline bool ftc_op_is_settlement(uint64_t op)
+{
+    return op >= FTC_SETTLEMENT;
+}
+/* Names the decision of settlement `op` that this ballot took. Never 0. There are at most as many
+ * settlements, coordinators and rounds as ranks. */
+static inline uint64_t ftc_settlement_name(uint64_t op, struct ftc_ballot_id ballot)
+{
+    return (op - FTC_SETTLEMENT + 1) << 42 | (uint64_t)ballot.i << 21 | ballot.s;
+}
 
 /* What the comparison of the subtrees' results gave (agreement.md, rule 2, "Vote"). */
 struct ftc_vote_verdict {
@@ -90,8 +106,8 @@ struct ftc_decision {
 };
 /* A decision with status success, no value and an empty failed set. NULL: out of memory. */
 struct ftc_decision *ftc_decision_new(int ranks);
-struct ftc_decision *ftc_decision_ref(struct ftc_decision *decision);
-void ftc_decision_unref(struct ftc_decision *decision); /* NULL is legal */
+struct ftc_decision *ftc_decision_ref(struct ftc_decision *decision); /* NULL is legal */
+void ftc_decision_unref(struct ftc_decision *decision);               /* NULL is legal */
 
 /* DECIDED(D) if `decision` is D, otherwise UNDECIDED(x), where x is `value`. */
 struct ftc_contribution {
@@ -133,16 +149,16 @@ struct ftc_message {
     struct ftc_ballot_id ballot;
     struct ftc_epoch epoch;
     struct ftc_signature signature;
-    bool has_participants;
     struct ftc_set participants;
-    enum ftc_way way;             /* of a DECIDE */
+    bool has_participants;
+    bool has_list;                /* UP over two levels: it carries info.list */
     bool correcting;              /* DECIDE: the sender takes part in the correction */
+    bool sealed;                  /* it carries a checksum even if it has no value */
+    enum ftc_way way;             /* of a DECIDE */
     uint32_t rounds;              /* DECIDE by gossip: the budget of rounds for its receiver */
     struct ftc_piece piece;       /* FRAGMENT; the bytes of the piece are contribution.value */
-    bool has_list;                /* UP over two levels: it carries info.list */
     struct ftc_failure_info info; /* of a TREE; of an UP only the list, if has_list */
     struct ftc_contribution contribution; /* of an UP or TREE; a DECIDE has its decision here */
-    bool sealed;                          /* it carries a checksum even if it has no value */
 };
 int ftc_message_init(struct ftc_message *message, int ranks);
 void ftc_message_fini(struct ftc_message *message);

@@ -44,6 +44,13 @@
     X(EXCHANGE_WITHOUT_DEAD, "exchange: a rank that finds its partner dead goes on")               \
     X(EXCHANGE_WITH_L, "exchange: the failed set has what the decider alone knows")                \
     X(EXCHANGE_FOR_EVER, "exchange: nobody gives it up while c_0 lives")                           \
+    X(SETTLE_WITHOUT_WAIT, "settlements: a call does not wait after the contribution")             \
+    X(SETTLE_WITHOUT_MAXIMUM, "settlements: K is not the maximum")                                 \
+    X(SETTLE_KEEPS_EPOCH, "settlements: the epoch stays")                                          \
+    X(SETTLE_ONE_EPOCH, "settlements: the epoch has one part, which both kinds overwrite")         \
+    X(SETTLE_AT_ONCE, "settlements: F is applied at once, and not at K")                           \
+    X(SETTLE_IN_VIEW, "settlements: the rotation order is that of the view of G")                  \
+    X(FORGET_SETTLEMENT, "settlements: forget the settlement at its delivery")                     \
     X(STRAGGLER_TAKEN, "take: when the wait is over, a subtree that has not come will do")         \
     X(STRAGGLER_FAILED, "take: when the wait is over, the heads that have not come have failed")   \
     X(STRAGGLER_FOR_EVER, "take: the wait for a straggler never ends")                             \

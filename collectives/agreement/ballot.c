@@ -3,6 +3,7 @@
 
 #include "collectives/agreement/collector.h"
 #include "collectives/agreement/life.h"
+#include "collectives/agreement/settle.h"
 
 /* The collector of a ballot. All participants find the same. A ballot that does not collect makes
  * no use of it. */
@@ -58,14 +59,16 @@ static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
     struct ftc_ballot *b = &op->ballot;
     struct ftc_message up = {.has_list = op->levels, .info = b->info};
     bool decided = op->decision != NULL && !FTC_MUTATED(CONTRIBUTE_UNDECIDED);
+    int rc = 0;
 
     if (decided) {
         up.contribution.decision = op->decision;
         ftc_rule_taken(m, FTC_RULE_CONTRIBUTE_DECIDED);
     } else if (op->call.signature.kind != FTC_CALL_BCAST) {
+        rc = ftc_operation_is_settlement(op) ? ftc_settlement_contribute(m, op) : 0;
         up.contribution.value = op->input;
     }
-    return b->collector->begin(m, op, &up);
+    return rc == 0 ? b->collector->begin(m, op, &up) : rc;
 }
 
 /* Two levels. If another rank takes part for this node, this rank stands by. If this rank takes
@@ -170,12 +173,14 @@ static bool must_rotate(struct ftc_member *m, const struct ftc_operation *op)
     return ftc_levels_is_delegate(m, op) && !FTC_MUTATED(NO_BALLOT_FOR_DELEGATE);
 }
 
-/* agreement.md, rule 7, first half: p is undecided and knows that c_b failed. */
+/* agreement.md, rule 7, first half: p is undecided and knows that c_b failed. Rule 9, 3: in ballot
+ * (0,0) of a settlement only the ranks that ask rotate. */
 int ftc_ballot_rotate(struct ftc_member *m, struct ftc_operation *op)
 {
     uint32_t i = op->ballot.id.i;
+    bool idle = ftc_ballot_exchanges(&op->ballot) && !op->asks;
 
-    if (op->returned || ftc_operation_plain_reduce(op) || !must_rotate(m, op))
+    if (op->returned || ftc_operation_plain_reduce(op) || idle || !must_rotate(m, op))
         return 0;
     while (i < (uint32_t)op->view->size && ftc_knows_failed(m, ftc_operation_coordinator(op, i)))
         i++;

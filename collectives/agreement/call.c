@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "collectives/agreement/collector.h"
 #include "collectives/agreement/life.h"
+#include "collectives/agreement/settle.h"
 
 /* x of a validate is L, as a bit set. */
 static int take_known(struct ftc_member *m, struct ftc_operation *op)
@@ -92,7 +93,7 @@ static int call_without_root(struct ftc_member *m, const struct ftc_call *call)
     m->report = (struct ftc_member_report){.coordinator = -1};
     ftc_set_clear(&m->report_wrong);
     ftc_set_copy(&m->report_failed, bcast ? &m->agreed : &m->known);
-    int rc = ftc_receive_kept(m, NULL);
+    int rc = ftc_receive_kept(m, m->next_op - 1, NULL);
     return rc == 0 ? ftc_member_output(m, &output) : rc;
 }
 
@@ -100,7 +101,7 @@ int ftc_member_check_call(const struct ftc_member *m, const struct ftc_call *cal
 {
     const struct ftc_signature *s = &call->signature;
 
-    if (s->kind <= FTC_CALL_NONE || s->kind >= FTC_CALL_KINDS)
+    if (s->kind <= FTC_CALL_NONE || s->kind >= FTC_CALL_KINDS || s->kind == FTC_CALL_SETTLE)
         return ftc_error_set(FTC_ERR_ARG, "call kind %d does not exist", s->kind);
     const struct ftc_call_traits *traits = &ftc_call_table[s->kind];
     if (traits->rooted ? s->root < 0 || s->root >= m->set.ranks : s->root != -1)
@@ -120,23 +121,18 @@ int ftc_member_check_call(const struct ftc_member *m, const struct ftc_call *cal
 static int begin(struct ftc_member *m, const struct ftc_call *call, struct ftc_operation **out)
 {
     struct ftc_operation *op;
-    int rc = ftc_operation_new(m, &op);
+    int rc = ftc_operation_new(m, m->next_op - 1, call, m->view, &op);
 
     if (rc != 0)
         return rc;
-    op->k = m->next_op - 1;
-    op->call = *call;
-    op->view = ftc_view_ref(m->view);
     op->epoch = m->epoch;
     op->levels = ftc_member_two_levels(m, &call->signature);
-    op->checked = ftc_integrity_checks(m, &call->signature);
     struct ftc_view *participants =
         op->levels ? ftc_levels_delegates(m, call->signature.root) : op->view;
     *out = op;
     if (participants == NULL)
         return FTC_ERR_NOMEM;
     op->start = rotation_start(m, &call->signature, op->k, participants);
-    op->lead = 0;
     if (op->levels && call->signature.root >= 0)
         ftc_levels_rotation(m, op);
     op->first_collects = first_ballot_collects(m, &call->signature);
@@ -155,10 +151,13 @@ int ftc_member_begin_call(struct ftc_member *m, const struct ftc_call *call)
 {
     struct ftc_operation *op;
 
+    ftc_settling_note_call(m, false);
     if (call->signature.root >= 0 && ftc_set_has(&m->agreed, call->signature.root))
         return call_without_root(m, call);
     int rc = begin(m, call, &op);
+    if (rc == 0)
+        ftc_settling_note_call(m, ftc_operation_plain_reduce(op) && op->ballot.position == 0);
     if (rc == 0 && !op->ballot.collects && op->ballot.position == 0)
         rc = ftc_collect_decide(m, op); /* a broadcast's root sends DECIDE straight away */
-    return rc == 0 ? ftc_receive_kept(m, op) : rc;
+    return rc == 0 ? ftc_receive_kept(m, op->k, op) : rc;
 }

@@ -4,6 +4,7 @@
 
 #include "collectives/agreement/collector.h"
 #include "collectives/agreement/life.h"
+#include "collectives/agreement/settle.h"
 
 /* agreement.md, rule 5: G := D's failed set; L := L ∪ G; epoch := (k, D's ballot), unless that
  * ballot is (0,0). */
@@ -12,7 +13,8 @@ static int adopt_decision(struct ftc_member *m, struct ftc_operation *op,
 {
     op->decision = ftc_decision_ref(decision);
     if (decision->ballot.i > 0 || decision->ballot.s > 0)
-        m->epoch = (struct ftc_epoch){.op = op->k, .ballot = decision->ballot};
+        m->epoch = (struct ftc_epoch){
+            .op = op->k, .ballot = decision->ballot, .settled = m->epoch.settled};
     int rc = ftc_member_learn(m, &decision->failed);
     if (rc != 0 || m->set.share == FTC_SHARE_OFF || ftc_set_equal(&m->agreed, &decision->failed))
         return rc;
@@ -34,6 +36,8 @@ int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int statu
 {
     struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER, .status = status, .decision = decision};
 
+    if (ftc_operation_is_settlement(op))
+        return ftc_settlement_deliver(m, op, decision);
     assert(!op->returned);
     if (result != NULL && !ftc_integrity_sound(m, result))
         return ftc_integrity_corrupt(m);
@@ -54,9 +58,6 @@ int ftc_member_deliver(struct ftc_member *m, struct ftc_operation *op, int statu
         m->report.exchanged = op->exchanges && decision->ballot.i + decision->ballot.s == 0;
         m->report.retries = decision->ballot.i + decision->ballot.s;
         ftc_set_copy(&m->report_failed, &decision->failed);
-        ftc_decision_ref(decision);
-        ftc_decision_unref(m->current_decision);
-        m->current_decision = decision; /* output.decision stays valid: a call has one delivery */
     } else {
         ftc_set_copy(&m->report_failed, &m->known);
         ftc_set_unite(&m->report_failed, &op->ballot.info.list);

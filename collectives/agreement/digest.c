@@ -26,6 +26,7 @@ static void add_epoch(const struct digest *d, struct ftc_epoch epoch)
 {
     add_number(d, epoch.op);
     add_ballot_id(d, epoch.ballot);
+    add_number(d, epoch.settled);
 }
 
 static void add_set(const struct digest *d, const struct ftc_set *set)
@@ -152,6 +153,19 @@ static void add_ballot(const struct digest *d, const struct ftc_ballot *b)
         add_set(d, &b->prepare_sent);
 }
 
+static void add_settling(const struct digest *d, const struct ftc_settling *s)
+{
+    add_number(d, s->open);
+    add_number(d, s->name);
+    add_set(d, &s->view->set);
+    add_number(d, (uint64_t)s->reduces | (uint64_t)s->begun << 1 | (uint64_t)s->holds << 2);
+    for (const struct ftc_settled *settled = s->pending; settled != NULL; settled = settled->next) {
+        add_number(d, settled->from);
+        add_number(d, settled->name);
+        add_set(d, &settled->decision->failed);
+    }
+}
+
 static void add_operation(const struct digest *d, const struct ftc_operation *op)
 {
     const struct ftc_signature *signature = &op->call.signature;
@@ -161,7 +175,8 @@ static void add_operation(const struct digest *d, const struct ftc_operation *op
     add_number(d, (uint64_t)(int64_t)signature->root);
     add_set(d, &op->view->set);
     add_epoch(d, op->epoch);
-    add_number(d, (uint64_t)op->returned | (uint64_t)op->first_collects << 1);
+    add_number(d, (uint64_t)op->returned | (uint64_t)op->first_collects << 1 |
+                      (uint64_t)op->asks << 2);
     if (!op->returned) {
         add_number(d, op->poked);
         add_value(d, &op->input);
@@ -186,6 +201,7 @@ void ftc_member_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *
     add_set(&d, &m->agreed);
     add_epoch(&d, m->epoch);
     add_decision(&d, m->word);
+    add_settling(&d, &m->settling);
     for (const struct ftc_operation *op = m->oldest; op != NULL; op = op->next)
         add_operation(&d, op);
     ftc_receive_digest(m, sink, arg);

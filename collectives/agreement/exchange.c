@@ -189,7 +189,7 @@ int ftc_exchange_give_up(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_ballot *b = &op->ballot;
     struct ftc_message poke = {.ballot = {.s = 1}};
-    bool unfinished = !op->returned || (b->position == 0 && b->given_up);
+    bool unfinished = (!op->returned && op->asks) || (b->position == 0 && b->given_up);
 
     if (!unfinished || b->position < 0 || FTC_MUTATED(EXCHANGE_FOR_EVER) ||
         !ftc_set_intersects(&m->known, &b->participants->set) ||

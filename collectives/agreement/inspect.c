@@ -152,13 +152,31 @@ static void waits(const struct ftc_member *m, const struct ftc_operation *op,
     }
 }
 
+/* The operation that the caller waits for, or the settlement that holds back the next one. */
+static const struct ftc_operation *waiting(const struct ftc_member *m)
+{
+    if (ftc_member_busy(m))
+        return m->newest;
+    return ftc_member_held_back(m) ? ftc_operation_find(m, m->settling.open) : NULL;
+}
+
 int ftc_member_awaits(const struct ftc_member *m)
 {
     struct ftc_member_activity activity = {.waits_for = -1};
 
-    if (m->newest != NULL && !m->newest->returned)
-        waits(m, m->newest, &activity);
+    if (waiting(m) != NULL)
+        waits(m, waiting(m), &activity);
     return activity.waits_for;
+}
+
+static void look_into(const struct ftc_member *m, const struct ftc_operation *op,
+                      struct ftc_member_activity *activity)
+{
+    activity->kind = op->call.signature.kind;
+    activity->op = op->k;
+    activity->ballot = op->ballot.id;
+    activity->root = op->call.signature.root;
+    waits(m, op, activity);
 }
 
 void ftc_member_activity(const struct ftc_member *m, struct ftc_member_activity *activity)
@@ -171,13 +189,18 @@ void ftc_member_activity(const struct ftc_member *m, struct ftc_member_activity 
                                              .op = m->next_op > 0 ? m->next_op - 1 : 0,
                                              .known_failed = ftc_set_count(&m->known),
                                              .agreed_failed = ftc_set_count(&m->agreed)};
-    if (op == NULL || op->returned)
+    if (op != NULL && !op->returned)
+        look_into(m, op, activity);
+}
+
+void ftc_member_holding(const struct ftc_member *m, struct ftc_member_activity *activity)
+{
+    const struct ftc_operation *op = waiting(m);
+
+    if (op == NULL || !ftc_operation_is_settlement(op))
         return;
-    activity->kind = op->call.signature.kind;
-    activity->op = op->k;
-    activity->ballot = op->ballot.id;
-    activity->root = op->call.signature.root;
-    waits(m, op, activity);
+    look_into(m, op, activity);
+    activity->op -= FTC_SETTLEMENT;
 }
 
 static int reduce_targets(const struct ftc_member *m, int root, int ranks[], int room)

@@ -45,9 +45,9 @@ struct ftc_spread {
     enum ftc_dissemination dissemination;
     enum ftc_pace pace;
     uint32_t rounds;      /* of gossip that are left to this process */
+    bool impatient;       /* the patience ended before DECIDE(b) came */
     uint64_t pace_ns;     /* TICK: time until the next step */
     uint64_t patience_ns; /* patience that is left; 0: this process waits for nothing */
-    bool impatient;       /* the patience ended before DECIDE(b) came */
     struct ftc_corrector corrector;
     int *near;                      /* memory of the corrector */
     struct ftc_fragments fragments; /* the pieces that came, until this process holds DECIDE(b) */
@@ -59,34 +59,33 @@ struct ftc_collector; /* collector.h */
 
 struct ftc_ballot {
     struct ftc_ballot_id id;
-    bool collects;
     struct ftc_view *participants;
     int coordinator;    /* rank of c_b */
     int position, size; /* position -1: another rank takes part for this node (two levels) */
     enum ftc_ballot_phase phase;
+    int status; /* of the collected value: FTC_SUCCESS or FTC_ERR_CORRUPT */
+    int pulled; /* rank that was last asked by PULL; -1: none */
+    bool collects;
+    bool holding; /* this process holds DECIDE(b) */
+    /* Exchange: c_0 has been asked for (0,1), by this rank or, if this is c_0, by another one. */
+    bool given_up;
+    bool waited; /* c_b: the wait of straggler_ns is over */
+    int round;   /* exchange: index in `group` of the next rank to wait for */
     /* The own group in order of position, with this rank; member->group_room entries. In an
      * exchange: the ranks whose UP is awaited, in order. */
     struct ftc_awaited *group;
-    int group_size;
     struct ftc_awaited *child; /* children, or heads of subtrees; member->child_room entries */
-    int child_size;
+    int group_size, child_size;
     /* What is combined so far. If results are compared, that of c_b is empty until then. */
     struct ftc_contribution sum;
-    int status; /* of the collected value: FTC_SUCCESS or FTC_ERR_CORRUPT */
     struct ftc_vote_verdict verdict;
     struct ftc_failure_info info; /* of this ballot: own write-offs, and all lists that came */
     const struct ftc_collector *collector;
     /* c_b: the time left to wait for lower subtrees, though a failure-free one has come; 0: it does
-     * not wait so. And: this wait is over. */
+     * not wait so. */
     uint64_t straggler_ns;
-    bool waited;
-    int round; /* exchange: index in `group` of the next rank to wait for */
-    /* Exchange: c_0 has been asked for (0,1), by this rank or, if this is c_0, by another one. */
-    bool given_up;
-    bool holding;         /* this process holds DECIDE(b) */
     struct ftc_set asked; /* ranks that sent PULL and wait for the answer */
     struct ftc_set decide_sent, prepare_sent;
-    int pulled; /* rank that was last asked by PULL; -1: none */
     struct ftc_spread spread;
 };
 
@@ -102,15 +101,37 @@ struct ftc_operation {
     struct ftc_epoch epoch;        /* at op k */
     bool first_collects;           /* ballot (0,0) collects */
     bool exchanges;                /* ballot (0,0) is an exchange */
+    bool asks;                     /* this process wants it decided: it calls it, or (a settlement)
+                                    * asks for it */
     bool checked;                  /* values and messages carry checksums */
     bool levels;                   /* two levels: delegates of the nodes take part */
-    struct ftc_set missing;        /* two levels: ranks of this node without a post */
     bool returned;                 /* delivered to the caller */
+    struct ftc_set missing;        /* two levels: ranks of this node without a post */
     uint32_t poked;                /* the highest i' poked (rule 7), plus 1; 0: none */
     unsigned ballots;              /* number of ballots entered */
     uint64_t sent;                 /* messages sent, counted for drills */
     struct ftc_decision *decision; /* D once delivered; NULL for a plain reduce */
     struct ftc_ballot ballot;
+};
+
+/* A settlement that is delivered and not in force yet (agreement.md, rule 9). */
+struct ftc_settled {
+    struct ftc_settled *next;      /* a later settlement, in force from a later operation on */
+    uint64_t from;                 /* K: the operation from which on it is in force */
+    uint64_t name;                 /* ftc_settlement_name() */
+    struct ftc_decision *decision; /* its failed set is F */
+};
+
+/* What a member keeps for settlements. */
+struct ftc_settling {
+    uint64_t open;         /* number of the open settlement */
+    uint64_t name;         /* of the one before: the epoch of the open one */
+    struct ftc_view *view; /* of the open one: all ranks that no settlement has named */
+    struct ftc_settled *pending;
+    bool reduces; /* the last operation that has begun is a plain reduce with this root */
+    bool due;     /* there may be a reason to ask */
+    bool holds;   /* this process has contributed to the open one, which holds back the next call */
+    bool begun;   /* the next operation has begun, and is not called yet */
 };
 
 struct ftc_kept_bucket; /* messages of ops that are not called yet */
@@ -122,29 +143,31 @@ struct ftc_member {
     struct ftc_set known;  /* L */
     struct ftc_set agreed; /* G */
     struct ftc_epoch epoch;
-    uint32_t row;                              /* number of broadcasts in a row */
     struct ftc_view *view;                     /* all ranks but G */
     struct ftc_view *delegates, *delegates_of; /* two levels: of the nodes; in this view */
     int delegates_root;                        /* two levels: the root they belong to; -1: none */
+    uint32_t row;                              /* number of broadcasts in a row */
+    struct ftc_settling settling;
     struct ftc_decision *word; /* two levels: decision of the next op, not called yet; NULL: none */
     /* L grew, or a wait is over: the rules must be applied to every op again. */
     bool changed;
-    bool more_asked;   /* FTC_OUTPUT_MORE was put out, and is not answered yet */
-    bool ticking;      /* in ftc_member_timer(), which asks for the next timer at its end */
-    uint64_t timer_ns; /* delay of the timer that is under way; 0: none is */
-    uint64_t pieces[FTC_PIECES_KINDS];
+    bool more_asked; /* FTC_OUTPUT_MORE was put out, and is not answered yet */
+    bool ticking;    /* in ftc_member_timer(), which asks for the next timer at its end */
     /* This process was declared failed, or its memory is damaged. It ignores every input. */
     bool fenced;
     bool flipped[FTC_FLIPS]; /* the drills that were carried out */
-    uint64_t drawn_for;      /* the last operation whose drawn flip was carried out, plus 1 */
-    struct ftc_flip flip;    /* the last flip that was carried out */
+    int retained, group_room, child_room;
+    uint64_t timer_ns; /* delay of the timer that is under way; 0: none is */
+    uint64_t pieces[FTC_PIECES_KINDS];
+    uint64_t drawn_for;   /* the last operation whose drawn flip was carried out, plus 1 */
+    struct ftc_flip flip; /* the last flip that was carried out */
     /* The value that was last made, or found sound, in this step. It is compared with other values,
      * and its pointer is never followed. */
     struct ftc_value looked;
 
-    struct ftc_operation *oldest, *newest; /* the retained operations, ascending */
-    struct ftc_operation *spare;           /* freed operations, for reuse */
-    int retained, group_room, child_room;
+    /* The retained operations, ascending, and after them the settlements. newest: no settlement. */
+    struct ftc_operation *oldest, *newest;
+    struct ftc_operation *spare; /* freed operations, for reuse */
 
     struct ftc_kept_bucket *kept; /* by op number, modulo; NULL until the first message is kept */
     size_t kept_datagrams;        /* bytes of the datagrams among them */
@@ -153,7 +176,6 @@ struct ftc_member {
     struct ftc_output *output; /* the queue of outputs */
     int output_count, output_taken, output_room;
     struct ftc_output current; /* the output that was handed out; it holds its references */
-    struct ftc_decision *current_decision;
 
     struct ftc_set report_failed, report_wrong;
     struct ftc_member_report report; /* `failed` is report_failed */
@@ -236,12 +258,19 @@ struct ftc_buffer *ftc_member_encode(struct ftc_member *m, struct ftc_operation 
                                      enum ftc_message_kind kind, const struct ftc_message *content);
 
 /* operation.c: operations and their memory */
-int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out);
+/* Adds operation k, or settlement k, to the list. The caller fills in the rest. */
+int ftc_operation_new(struct ftc_member *m, uint64_t k, const struct ftc_call *call,
+                      struct ftc_view *view, struct ftc_operation **out);
 /* Takes the operation out of the list, and keeps its memory as a spare. */
 void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op);
 void ftc_operation_destroy(struct ftc_operation *op);
-void ftc_operation_free_before(struct ftc_member *m, uint64_t k); /* rule 8 */
+/* Rule 8. If k is a settlement: the settlements before it, and no other operation. */
+void ftc_operation_free_before(struct ftc_member *m, uint64_t k);
 struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k);
+static inline bool ftc_operation_is_settlement(const struct ftc_operation *op)
+{
+    return ftc_op_is_settlement(op->k);
+}
 bool ftc_operation_plain_reduce(const struct ftc_operation *op);
 int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i); /* rank of c_i */
 size_t ftc_operation_contribution_size(const struct ftc_operation *op);

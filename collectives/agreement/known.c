@@ -15,6 +15,7 @@ int ftc_member_fence(struct ftc_member *m)
 static int learned(struct ftc_member *m)
 {
     m->changed = true;
+    m->settling.due = true;
     return ftc_knows_failed(m, m->set.self) ? ftc_member_fence(m) : 0;
 }
 
@@ -33,14 +34,7 @@ int ftc_member_learn_rank(struct ftc_member *m, int rank)
 
 int ftc_member_renew_view(struct ftc_member *m)
 {
-    struct ftc_set members = {0};
-
-    if (ftc_set_init(&members, m->set.ranks) != 0)
-        return FTC_ERR_NOMEM;
-    ftc_set_fill(&members);
-    ftc_set_subtract(&members, &m->agreed);
     ftc_view_unref(m->view);
-    m->view = ftc_view_new(&members);
-    ftc_set_fini(&members);
+    m->view = ftc_view_without(&m->agreed);
     return m->view == NULL ? FTC_ERR_NOMEM : 0;
 }

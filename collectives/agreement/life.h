@@ -41,8 +41,12 @@ int ftc_collect_give_up(struct ftc_member *m, struct ftc_operation *op);
 /* receive.c: rule 0 */
 /* Judges the message in m->scratch. Error: also FTC_ERR_PROTO. */
 int ftc_receive_judge(struct ftc_member *m, struct ftc_operation *op, int from, bool datagram);
-int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op);
-int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram,
+/* Judges the messages that were kept for operation k. `op` is NULL if it has no state, since its
+ * root is in G. */
+int ftc_receive_kept(struct ftc_member *m, uint64_t k, struct ftc_operation *op);
+bool ftc_receive_has_kept(const struct ftc_member *m, uint64_t k);
+/* Keeps a message of operation k, which is `ahead` operations after the next one. */
+int ftc_receive_keep(struct ftc_member *m, uint64_t k, uint64_t ahead, int from, bool datagram,
                      struct ftc_buffer *buffer);
 void ftc_receive_drop_kept(struct ftc_member *m);
 void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *arg);

@@ -7,6 +7,7 @@
  *   receive.c      judges messages (rule 0)
  *   collect.c      does what follows from a step of the collection (rules 2 to 4)
  *   ballot.c       enters and starts ballots (rules 1, 3 and 7)
+ *   ask.c          opens settlements and asks for them (rule 9); settle.c has the rest
  *   broadcast.c    holds a decision (rule 5), and deliver.c delivers it
  *   spread.c       spreads it (rule 5), and repair.c asks for it (rule 6)
  *   collector.h    the ways to collect (rule 2): exchange.c, direct.c, vote.c, tree.c; the decision
@@ -24,6 +25,7 @@
 #include "base/error.h"
 #include "collectives/agreement/collector.h"
 #include "collectives/agreement/life.h"
+#include "collectives/agreement/settle.h"
 
 /* A process that was fenced learns it by an output. The input itself went well. */
 static int unless_fenced(int rc)
@@ -91,12 +93,30 @@ static int settle_all(struct ftc_member *m)
     return 0;
 }
 
+/* Rule 9: asks for a settlement, if this is due. */
+static int advance_settlements(struct ftc_member *m)
+{
+    uint64_t k;
+    int rc;
+
+    while ((rc = ftc_settling_advance(m, &k)) == 1) {
+        rc = settle_one(m, k);
+        if (rc == 0)
+            rc = settle_all(m);
+        if (rc != 0)
+            break;
+    }
+    return rc;
+}
+
 static int settle(struct ftc_member *m, uint64_t k)
 {
     int rc = settle_one(m, k);
 
     if (rc == 0)
         rc = settle_all(m);
+    if (rc == 0)
+        rc = advance_settlements(m);
     if (FTC_MUTATED(FORGET_AT_RETURN) && m->newest != NULL)
         ftc_operation_free_before(m, m->newest->returned ? m->next_op : m->newest->k);
     return rc;
@@ -116,6 +136,11 @@ int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)
 
     if (rc != 0)
         return rc;
+    rc = ftc_member_begin(m);
+    if (rc < 0)
+        return rc;
+    if (rc == 0)
+        return ftc_error_set(FTC_ERR_STATE, "a settlement holds the next operation back");
     m->next_op++;
     if (m->fenced)
         return 0;
@@ -128,8 +153,16 @@ int ftc_member_call(struct ftc_member *m, const struct ftc_call *call)
 void ftc_member_skip(struct ftc_member *m, uint64_t op)
 {
     assert(!ftc_member_busy(m));
-    if (op > m->next_op)
+    if (op > m->next_op) {
+        m->settling.begun = false;
         m->next_op = op;
+    }
+}
+
+/* The lowest number of an operation, or of a settlement if k is one, of which messages are kept. */
+static uint64_t first_to_keep(const struct ftc_member *m, uint64_t k)
+{
+    return ftc_op_is_settlement(k) ? m->settling.open + 1 : m->next_op;
 }
 
 static int receive(struct ftc_member *m, int from, struct ftc_buffer *buffer, bool datagram)
@@ -147,14 +180,16 @@ static int receive(struct ftc_member *m, int from, struct ftc_buffer *buffer, bo
         return rc;
     }
     m->looked = *ftc_message_value(&m->scratch);
-    uint64_t k = m->scratch.op;
+    uint64_t k = m->scratch.op, next = first_to_keep(m, k);
     struct ftc_operation *op = ftc_operation_find(m, k);
-    if (k >= m->next_op)
-        rc = ftc_receive_keep(m, k, from, datagram, buffer);
-    else if (op == NULL)
-        ftc_rule_taken(m, FTC_RULE_DROP_FREED);
+    if (op == NULL && k == m->settling.open)
+        rc = ftc_settlement_open(m, &op);
+    if (op != NULL)
+        rc = rc == 0 ? ftc_receive_judge(m, op, from, datagram) : rc;
+    else if (rc == 0 && k >= next)
+        rc = ftc_receive_keep(m, k, k - next, from, datagram, buffer);
     else
-        rc = ftc_receive_judge(m, op, from, datagram);
+        ftc_rule_taken(m, FTC_RULE_DROP_FREED);
     ftc_contribution_drop(&m->scratch.contribution);
     return unless_fenced(rc == 0 && op != NULL ? settle(m, k) : rc);
 }
@@ -176,7 +211,9 @@ int ftc_member_notice(struct ftc_member *m, int rank)
     if (m->fenced)
         return 0;
     int rc = ftc_member_learn_rank(m, rank);
-    return unless_fenced(rc == 0 ? settle_all(m) : rc);
+    if (rc == 0)
+        rc = settle_all(m);
+    return unless_fenced(rc == 0 ? advance_settlements(m) : rc);
 }
 
 static bool word_sound(const struct ftc_member *m, const struct ftc_decision *decision)
@@ -263,6 +300,7 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
         ftc_member_destroy(m);
         return FTC_ERR_NOMEM;
     }
+    ftc_settling_init(m);
     *out = m;
     return 0;
 }
@@ -282,11 +320,11 @@ void ftc_member_destroy(struct ftc_member *m)
     ftc_receive_drop_kept(m);
     ftc_member_drop_outputs(m);
     free(m->mismatch);
-    ftc_decision_unref(m->current_decision);
     ftc_decision_unref(m->word);
     ftc_view_unref(m->delegates);
     ftc_view_unref(m->delegates_of);
     ftc_message_fini(&m->scratch);
+    ftc_settling_fini(&m->settling);
     ftc_view_unref(m->view);
     ftc_set_fini(&m->known);
     ftc_set_fini(&m->agreed);

@@ -44,6 +44,8 @@ enum ftc_output_kind {
     /* Rank `to` is in another collective call: the job cannot go on. ftc_member_mismatch() has the
      * words. */
     FTC_OUTPUT_MISMATCH,
+    /* A settlement is delivered (agreement.md, rule 9): `op` and `decision` say which. For logs. */
+    FTC_OUTPUT_SETTLED,
 };
 
 struct ftc_output {
@@ -52,17 +54,17 @@ struct ftc_output {
      * call of ftc_member_next_output(). */
     int to;
     enum ftc_message_kind message;
+    int status; /* DELIVER: FTC_SUCCESS, _ERR_ROOT_FAILED, _ERR_TOO_MANY_FAILURES, _ERR_CORRUPT */
     struct ftc_buffer *head;
     struct ftc_value value; /* the bytes after the head; buffer NULL: there are none */
     uint64_t op;
     struct ftc_piece piece; /* MULTICAST: the piece that this datagram carries */
     /* The receiver must handle it even while its caller is outside the library. */
     bool urgent;
-    /* DELIVER */
-    int status; /* FTC_SUCCESS, _ERR_ROOT_FAILED, _ERR_TOO_MANY_FAILURES, _ERR_CORRUPT */
-    /* NULL for a plain reduce, and if the root is in G. Valid until the next call. */
-    const struct ftc_decision *decision;
-    /* The value for the caller, if the caller gets one. Valid until the next call. */
+    /* DELIVER and SETTLED. NULL for a plain reduce, and if the root is in G. The reference belongs
+     * to the member, as those above. */
+    struct ftc_decision *decision;
+    /* DELIVER: the value for the caller, if the caller gets one. */
     struct ftc_value result;
     /* TIMER */
     uint64_t delay_ns;
@@ -113,10 +115,14 @@ enum ftc_rule {
     FTC_RULE_PASS_PIECE,         /* 5: passed a piece on along the ring */
     /* 5: joined the correction (failure-proof), or began to walk to the left (delayed) */
     FTC_RULE_JOIN,
-    FTC_RULE_PULL_IMPATIENT,   /* 6: asked an ancestor with PULL, since its patience ended */
-    FTC_RULE_EXCHANGE,         /* 2: decided by an exchange */
-    FTC_RULE_GIVE_UP_EXCHANGE, /* 2: started (0,1), since an exchange could not be finished */
-    FTC_RULES_ONE_LEVEL,       /* the rules above are those of one level, too */
+    FTC_RULE_PULL_IMPATIENT,    /* 6: asked an ancestor with PULL, since its patience ended */
+    FTC_RULE_EXCHANGE,          /* 2: decided by an exchange */
+    FTC_RULE_GIVE_UP_EXCHANGE,  /* 2: started (0,1), since an exchange could not be finished */
+    FTC_RULE_SETTLE_ASK,        /* 9: asked for a settlement */
+    FTC_RULE_SETTLE_CONTRIBUTE, /* 9: contributed: the next call is held back from now on */
+    FTC_RULE_SETTLE,            /* 9: delivered a settlement */
+    FTC_RULE_SETTLE_IN_FORCE,   /* 9: began an operation with a settlement newly in force */
+    FTC_RULES_ONE_LEVEL,        /* the rules above are those of one level, too */
     /* Two levels: called an operation in which another rank takes part for the node. */
     FTC_RULE_STAND_BY = FTC_RULES_ONE_LEVEL,
     FTC_RULE_ADOPT,     /* two levels: took the decision of its node */
@@ -143,6 +149,7 @@ enum ftc_wait {
     FTC_WAIT_RESULT,      /* node board: a result that another rank combines */
     FTC_WAIT_GOSSIP, /* gossip: messages, until the estimate stands still (the runtime sets this) */
     FTC_WAIT_RING,   /* large allreduce: blocks of the left neighbour (the runtime sets this) */
+    FTC_WAIT_SETTLEMENT, /* a settlement, before the next operation begins (agreement.md, rule 9) */
     FTC_WAITS
 };
 const char *ftc_wait_name(enum ftc_wait wait);
@@ -204,8 +211,15 @@ struct ftc_member;
 int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings *settings);
 void ftc_member_destroy(struct ftc_member *member); /* NULL is legal */
 
-/* Starts the next operation. No other operation may be under way. It may be delivered within this
- * call; an output says so. */
+/* Begins the next operation, if it may begin. 1: it has begun. 0: a settlement holds it back; ask
+ * again after each input. FTC_ERR_NOMEM. Once it has begun, view, G and epoch are those of this
+ * operation, and ftc_member_call() or ftc_member_skip() must follow. An engine that looks at them
+ * before ftc_member_call() calls this first; ftc_member_call() calls it, too. No other operation
+ * may be under way. */
+int ftc_member_begin(struct ftc_member *member);
+bool ftc_member_held_back(const struct ftc_member *member); /* would ftc_member_begin() give 0? */
+/* Starts the next operation. No other operation may be under way. FTC_ERR_STATE: a settlement
+ * holds it back. It may be delivered within this call; an output says so. */
 int ftc_member_call(struct ftc_member *member, const struct ftc_call *call);
 /* Takes a message in. The member takes a reference of its own to the buffer. */
 int ftc_member_receive(struct ftc_member *member, int from, struct ftc_buffer *message);
@@ -241,6 +255,9 @@ const struct ftc_set *ftc_member_known_failed(const struct ftc_member *member); 
 const struct ftc_set *ftc_member_agreed_failed(const struct ftc_member *member); /* G */
 struct ftc_epoch ftc_member_epoch(const struct ftc_member *member);
 void ftc_member_activity(const struct ftc_member *member, struct ftc_member_activity *activity);
+/* While the next call is held back: overwrites what concerns operations with the settlement that
+ * holds it back. `op` is its number j. */
+void ftc_member_holding(const struct ftc_member *member, struct ftc_member_activity *activity);
 /* The lowest rank that the call under way waits for; -1: none. */
 int ftc_member_awaits(const struct ftc_member *member);
 void ftc_member_report(const struct ftc_member *member, struct ftc_member_report *report);
@@ -250,6 +267,8 @@ uint64_t ftc_member_ballots(const struct ftc_member *member);      /* entered so
 const struct ftc_epoch *ftc_member_entered(const struct ftc_member *member);
 const uint64_t *ftc_member_pieces(const struct ftc_member *member); /* FTC_PIECES_KINDS counters */
 int ftc_member_retained(const struct ftc_member *member); /* retained operations, for tests */
+/* Does this process know of a failure for which it still has to ask, or has asked? For tests. */
+bool ftc_member_unsettled(const struct ftc_member *member);
 /* For tests: does this rank, as a coordinator, wait without a limit for a subtree, although it
  * could take another one, and the settings set a limit (agreement.md, rule 2)? */
 bool ftc_member_stuck_behind(const struct ftc_member *member);

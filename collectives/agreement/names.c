@@ -22,6 +22,7 @@ const char *ftc_message_kind_name(enum ftc_message_kind kind)
         [FTC_MESSAGE_PULL] = "PULL",
         [FTC_MESSAGE_FRAGMENT] = "FRAGMENT",
         [FTC_MESSAGE_GOSSIP] = "GOSSIP",
+        [FTC_MESSAGE_SETTLE] = "SETTLEMENT",
     };
 
     return NAME_OF(names, kind);
@@ -74,6 +75,10 @@ const char *ftc_rule_name(enum ftc_rule rule)
         [FTC_RULE_PULL_IMPATIENT] = "pull impatiently",
         [FTC_RULE_EXCHANGE] = "decide by exchange",
         [FTC_RULE_GIVE_UP_EXCHANGE] = "give an exchange up",
+        [FTC_RULE_SETTLE_ASK] = "ask for a settlement",
+        [FTC_RULE_SETTLE_CONTRIBUTE] = "contribute to a settlement",
+        [FTC_RULE_SETTLE] = "settle",
+        [FTC_RULE_SETTLE_IN_FORCE] = "begin with a settlement",
         [FTC_RULE_STAND_BY] = "stand by",
         [FTC_RULE_ADOPT] = "adopt the node's decision",
         [FTC_RULE_TAKE_OVER] = "take over",
@@ -176,6 +181,7 @@ const char *ftc_wait_name(enum ftc_wait wait)
         [FTC_WAIT_RESULT] = "the combined result",
         [FTC_WAIT_GOSSIP] = "messages of gossip",
         [FTC_WAIT_RING] = "the rank before it in a ring",
+        [FTC_WAIT_SETTLEMENT] = "the settlement of a failure",
     };
 
     return NAME_OF(names, wait);

@@ -72,25 +72,48 @@ static struct ftc_operation *operation_allocate(const struct ftc_member *m)
     return op;
 }
 
-int ftc_operation_new(struct ftc_member *m, struct ftc_operation **out)
+/* The last operation that comes before k in the list; NULL: there is none. */
+static struct ftc_operation *before(const struct ftc_member *m, uint64_t k)
 {
-    struct ftc_operation *op = m->spare;
+    struct ftc_operation *last = m->newest;
+
+    if (!ftc_op_is_settlement(k))
+        return last;
+    for (struct ftc_operation *op = last != NULL ? last->next : m->oldest; op != NULL;
+         op = op->next)
+        last = op;
+    return last;
+}
+
+int ftc_operation_new(struct ftc_member *m, uint64_t k, const struct ftc_call *call,
+                      struct ftc_view *view, struct ftc_operation **out)
+{
+    struct ftc_operation *op = m->spare, *last = before(m, k);
 
     if (op != NULL)
         m->spare = op->next;
     else if ((op = operation_allocate(m)) == NULL)
         return FTC_ERR_NOMEM;
-    op->next = NULL;
-    op->returned = false;
+    op->k = k;
+    op->call = *call;
+    op->view = ftc_view_ref(view);
+    op->lead = 0;
+    op->levels = op->first_collects = op->exchanges = op->returned = false;
+    op->asks = !ftc_op_is_settlement(k);
+    op->checked = ftc_integrity_checks(m, &call->signature);
     op->poked = 0;
     op->ballots = 0;
     op->sent = 0;
-    if (m->newest != NULL)
-        m->newest->next = op;
+    op->next = last != NULL ? last->next : m->oldest;
+    if (last != NULL)
+        last->next = op;
     else
         m->oldest = op;
-    m->newest = op;
-    m->retained++;
+    if (ftc_op_is_settlement(k))
+        assert(op->next == NULL);
+    else
+        m->newest = op;
+    m->retained += !ftc_op_is_settlement(k);
     *out = op;
     return 0;
 }
@@ -106,7 +129,7 @@ void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op)
     *link = op->next;
     if (m->newest == op)
         m->newest = before;
-    m->retained--;
+    m->retained -= !ftc_operation_is_settlement(op);
     ftc_ballot_clear(&op->ballot);
     ftc_value_drop(&op->input);
     ftc_value_drop(&op->result);
@@ -122,8 +145,14 @@ void ftc_operation_free(struct ftc_member *m, struct ftc_operation *op)
 /* agreement.md, rule 8: every live process has called a later op, and so has delivered these. */
 void ftc_operation_free_before(struct ftc_member *m, uint64_t k)
 {
-    while (m->oldest != NULL && m->oldest->k < k)
-        ftc_operation_free(m, m->oldest);
+    struct ftc_operation *op = m->oldest;
+
+    while (op != NULL && op->k < k) {
+        struct ftc_operation *next = op->next;
+        if (ftc_operation_is_settlement(op) == ftc_op_is_settlement(k))
+            ftc_operation_free(m, op);
+        op = next;
+    }
 }
 
 struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k)

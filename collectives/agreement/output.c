@@ -19,6 +19,7 @@ int ftc_member_output(struct ftc_member *m, const struct ftc_output *output)
     ftc_buffer_ref(slot->head);
     ftc_buffer_ref(slot->value.buffer);
     ftc_buffer_ref(slot->result.buffer);
+    ftc_decision_ref(slot->decision);
     return 0;
 }
 
@@ -27,6 +28,7 @@ static void output_drop(struct ftc_output *output)
     ftc_buffer_unref(output->head);
     ftc_buffer_unref(output->value.buffer);
     ftc_buffer_unref(output->result.buffer);
+    ftc_decision_unref(output->decision);
     *output = (struct ftc_output){0};
 }
 

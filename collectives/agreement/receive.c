@@ -51,12 +51,13 @@ static int keep(struct ftc_member *m, const struct kept *message)
     return 0;
 }
 
-int ftc_receive_keep(struct ftc_member *m, uint64_t k, int from, bool datagram,
+int ftc_receive_keep(struct ftc_member *m, uint64_t k, uint64_t ahead, int from, bool datagram,
                      struct ftc_buffer *buffer)
 {
-    if (k - m->next_op > KEPT_FURTHEST)
+    /* Nobody delivers the next settlement without this rank, so nobody is ahead of that one. */
+    if (ahead > (ftc_op_is_settlement(k) ? 0 : KEPT_FURTHEST))
         return FTC_ERR_PROTO;
-    if (datagram && too_much(m, k - m->next_op, buffer))
+    if (datagram && too_much(m, ahead, buffer))
         return 0;
     if (m->kept == NULL && (m->kept = calloc(KEPT_BUCKETS, sizeof(*m->kept))) == NULL)
         return FTC_ERR_NOMEM;
@@ -70,18 +71,33 @@ static void kept_free(struct ftc_member *m, struct kept *kept)
     free(kept);
 }
 
+/* The oldest kept message of op k, and the one before it in its bucket; NULL: there is none. */
+static struct kept *kept_find(const struct ftc_member *m, uint64_t k, struct kept **before)
+{
+    *before = NULL;
+    if (m->kept == NULL)
+        return NULL;
+    struct kept *kept = m->kept[k % KEPT_BUCKETS].first;
+    for (; kept != NULL && kept->k != k; kept = kept->next)
+        *before = kept;
+    return kept;
+}
+
+bool ftc_receive_has_kept(const struct ftc_member *m, uint64_t k)
+{
+    struct kept *before;
+
+    return kept_find(m, k, &before) != NULL;
+}
+
 /* Takes the oldest kept message of op k out of its bucket; NULL: there is none. */
 static struct kept *kept_take(struct ftc_member *m, uint64_t k)
 {
-    struct kept *before = NULL, *kept;
+    struct kept *before, *kept = kept_find(m, k, &before);
 
-    if (m->kept == NULL)
-        return NULL;
-    struct ftc_kept_bucket *bucket = &m->kept[k % KEPT_BUCKETS];
-    for (kept = bucket->first; kept != NULL && kept->k != k; kept = kept->next)
-        before = kept;
     if (kept == NULL)
         return NULL;
+    struct ftc_kept_bucket *bucket = &m->kept[k % KEPT_BUCKETS];
     if (before == NULL)
         bucket->first = kept->next;
     else
@@ -117,11 +133,8 @@ void ftc_receive_digest(const struct ftc_member *m, ftc_digest_sink *sink, void 
     }
 }
 
-/* Judges the messages that were kept for the op that has just been called. `op` is NULL if the op
- * has no state, since its root is in G. */
-int ftc_receive_kept(struct ftc_member *m, struct ftc_operation *op)
+int ftc_receive_kept(struct ftc_member *m, uint64_t k, struct ftc_operation *op)
 {
-    uint64_t k = m->next_op - 1;
     struct kept *kept;
     int rc = 0;
 
@@ -250,6 +263,17 @@ static int judge_poke(struct ftc_member *m, struct ftc_operation *op, int from)
     return rc == 0 ? ftc_ballot_start(m, op, id) : rc;
 }
 
+/* A failed set has all ranks that are not in the view. */
+static bool names_missing(const struct ftc_operation *op, const struct ftc_set *failed)
+{
+    const struct ftc_view *view = op->view;
+
+    for (int i = 0; i < view->set.size - view->size; i++)
+        if (!ftc_set_has(failed, view->missing[i]))
+            return false;
+    return true;
+}
+
 /* Judges m->scratch, a DECIDE of the ballot that p is in. */
 static int judge_decide(struct ftc_member *m, struct ftc_operation *op, int from, bool pieces)
 {
@@ -262,7 +286,7 @@ static int judge_decide(struct ftc_member *m, struct ftc_operation *op, int from
 
     if (ftc_operation_plain_reduce(op) || !value_fits(m, op, from))
         return FTC_ERR_PROTO;
-    if (!op->ballot.holding && !op->returned && !ftc_set_subset(&m->agreed, &decision->failed))
+    if (!op->ballot.holding && !op->returned && !names_missing(op, &decision->failed))
         return FTC_ERR_PROTO;
     int rc = ftc_spread_heard(m, op, &arrival);
     if (rc != 0 || op->ballot.holding)
@@ -334,7 +358,7 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from,
             return FTC_ERR_PROTO;
         return b->collector->take(m, op, from, message);
     case FTC_MESSAGE_DECIDE:
-        if (ftc_ballot_exchanges(b) && from != ftc_exchange_decider(m, b))
+        if (ftc_ballot_exchanges(b) && (!b->collects || from != ftc_exchange_decider(m, b)))
             return FTC_ERR_PROTO;
         return judge_decide(m, op, from, false);
     case FTC_MESSAGE_FRAGMENT:

@@ -6,6 +6,7 @@
 #include "collectives/agreement/spread.h"
 
 #include "base/mix.h"
+#include "collectives/agreement/collector.h"
 
 /* --- which dissemination --- */
 
@@ -58,8 +59,9 @@ int ftc_spread_wait(struct ftc_member *m, struct ftc_operation *op)
 {
     struct ftc_spread *s = &op->ballot.spread;
 
+    /* Nobody spreads the decision of a plain reduce, or of the (0,0) of a settlement. */
     if (s->dissemination == FTC_DISSEMINATION_TREE || op->ballot.position <= 0 ||
-        ftc_operation_plain_reduce(op))
+        ftc_operation_plain_reduce(op) || ftc_ballot_exchanges(&op->ballot))
         return 0;
     be_patient(m, s);
     return ftc_timer_arm(m);

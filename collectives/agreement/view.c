@@ -43,6 +43,19 @@ err_free:
     return NULL;
 }
 
+struct ftc_view *ftc_view_without(const struct ftc_set *missing)
+{
+    struct ftc_set members = {0};
+
+    if (ftc_set_init(&members, missing->size) != 0)
+        return NULL;
+    ftc_set_fill(&members);
+    ftc_set_subtract(&members, missing);
+    struct ftc_view *view = ftc_view_new(&members);
+    ftc_set_fini(&members);
+    return view;
+}
+
 struct ftc_view *ftc_view_ref(struct ftc_view *view)
 {
     assert(view->references > 0);

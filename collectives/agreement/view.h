@@ -19,6 +19,8 @@ struct ftc_view {
 };
 
 struct ftc_view *ftc_view_new(const struct ftc_set *members); /* NULL: out of memory */
+/* All ranks but these. NULL: out of memory. */
+struct ftc_view *ftc_view_without(const struct ftc_set *missing);
 struct ftc_view *ftc_view_ref(struct ftc_view *view);
 void ftc_view_unref(struct ftc_view *view); /* NULL is legal */
 

@@ -15,11 +15,11 @@
  * A message is this head, and then the bytes of a block:
  *
  *   u8 version | u8 kind | u16 0 | u64 communicator | u64 operation |
- *   u64 epoch op | u32 epoch i | u32 epoch s |
+ *   u64 epoch op | u32 epoch i | u32 epoch s | u64 epoch settled |
  *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
- *   u32 block | u32 hop | zeroes up to 64
+ *   u32 block | u32 hop | zeroes up to 80
  */
-#define HEAD     64
+#define HEAD     80
 #define FURTHEST (1u << 20) /* an op further ahead than this is none of this job */
 
 _Static_assert(HEAD % FTC_VALUE_ALIGNMENT == 0, "what follows is not padded");
@@ -185,6 +185,7 @@ static struct ftc_buffer *encode(const struct ftc_large *large, uint32_t block, 
     ftc_write_u64(&w, large->epoch.op);
     ftc_write_u32(&w, large->epoch.ballot.i);
     ftc_write_u32(&w, large->epoch.ballot.s);
+    ftc_write_u64(&w, large->epoch.settled);
     ftc_write_u8(&w, signature->kind);
     ftc_write_u8(&w, signature->type);
     ftc_write_u8(&w, signature->operator_code);
@@ -228,6 +229,7 @@ static bool decode(const struct ftc_large *large, const struct ftc_buffer *messa
     head->epoch.op = ftc_read_u64(&r);
     head->epoch.ballot.i = ftc_read_u32(&r);
     head->epoch.ballot.s = ftc_read_u32(&r);
+    head->epoch.settled = ftc_read_u64(&r);
     head->signature = (struct ftc_signature){.kind = ftc_read_u8(&r)};
     head->signature.type = ftc_read_u8(&r);
     head->signature.operator_code = ftc_read_u8(&r);

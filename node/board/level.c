@@ -23,8 +23,13 @@ struct record {
     uint32_t size;
     int32_t status;
     struct ftc_signature signature;
-    struct ftc_epoch epoch; /* of a WORD: the number of write-offs in its `op` */
-    struct ftc_ballot_id ballot;
+    union {
+        struct ftc_epoch epoch; /* of a POST */
+        struct {                /* of a WORD */
+            struct ftc_ballot_id ballot;
+            uint32_t write_offs;
+        };
+    };
 };
 
 #define RECORD   1024u
@@ -137,12 +142,14 @@ int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t 
     own->communicator = level->communicator;
     own->size = (uint32_t)record->size;
     own->signature = record->signature;
-    own->epoch =
-        kind == FTC_LEVEL_POST ? record->epoch : (struct ftc_epoch){.op = record->write_offs};
-    own->ballot = record->ballot;
     own->status = record->status;
-    if (kind == FTC_LEVEL_WORD)
+    if (kind == FTC_LEVEL_POST) {
+        own->epoch = record->epoch;
+    } else {
+        own->ballot = record->ballot;
+        own->write_offs = record->write_offs;
         memcpy(at, record->set, level->set);
+    }
     if (record->size > 0)
         memcpy(at + before, record->data, record->size);
     atomic_store_explicit(&own->mark, round + 1, memory_order_release);
@@ -170,13 +177,15 @@ int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint
                              (unsigned long long)size);
     const unsigned char *at = rest_of(level, place_of(kind, round), rank, before + (size_t)size);
     *record = (struct ftc_level_record){.signature = theirs->signature,
-                                        .epoch = theirs->epoch,
-                                        .write_offs = (uint32_t)theirs->epoch.op,
-                                        .ballot = theirs->ballot,
                                         .status = theirs->status,
                                         .data = at + before,
                                         .size = (size_t)size};
-    if (kind == FTC_LEVEL_WORD)
+    if (kind == FTC_LEVEL_POST) {
+        record->epoch = theirs->epoch;
+    } else {
+        record->ballot = theirs->ballot;
+        record->write_offs = theirs->write_offs;
         record->set = at;
+    }
     return 0;
 }

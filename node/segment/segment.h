@@ -44,7 +44,7 @@
 #include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 12
+#define FTC_SEGMENT_VERSION 13
 #define FTC_NODE_MAX_RANKS  4096
 /* Where ftrun is the PMIx server, the name of a job's namespace is this and the name of the job. */
 #define FTC_PMIX_SPACE         "ftcoll-"
@@ -133,9 +133,9 @@ struct ftc_activity {
     _Atomic uint64_t unsettled_ns;  /* gossip: not ready to agree since then; 0: it is ready */
 };
 
-#define FTC_MESSAGE_KINDS 8
+#define FTC_MESSAGE_KINDS 12
 #define FTC_PID_CLOSED    (-1) /* in slot->pid: the rank has ended, and nobody may join as it */
-#define FTC_RULES         64
+#define FTC_RULES         60
 #define FTC_PIECES        4
 
 /* What became of datagrams of multicast. */

@@ -248,6 +248,8 @@ static bool advance(struct ftc_comm *comm, struct ftc_request *request)
     }
     while (request->stage != PROTECTED) {
         if (request->stage == STARTS) {
+            if (!ftc_comm_begin(comm))
+                return false;
             start_attempt(comm);
             request->stage = EXCHANGES;
         }

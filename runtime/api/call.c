@@ -72,7 +72,7 @@ static int explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
                              (int)call->signature.root);
     if (rc == FTC_ERR_TOO_MANY_FAILURES)
         return ftc_error_set(
-            rc, "more than f = %d ranks failed during the reduce; repeat it, or use allreduce",
+            rc, "more than f = %d ranks failed at once in the reduce; repeat it, or use allreduce",
             (int)comm->process->config.f);
     if (rc == FTC_ERR_CORRUPT)
         return ftc_error_set(

@@ -497,6 +497,7 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
     if (rc == FTC_SUCCESS) {
         reset_report(a);
         leave_board(comm);
+        ftc_request_begin(comm);
         int before = ftc_set_count(agreed_failed(comm));
         rc = start(a, agreed_failed(comm));
         if (rc == FTC_SUCCESS) {

@@ -47,8 +47,10 @@ static bool take_due(struct ftc_comm *comm, uint64_t *due_ns)
 static void output_send(struct ftc_comm *comm, const struct ftc_output *output)
 {
     struct ftc_process *process = comm->process;
+    bool settles = ftc_op_is_settlement(output->op);
 
-    ftc_publish_sent(comm, output->message, output->head->size + output->value.size);
+    ftc_publish_sent(comm, settles ? FTC_MESSAGE_SETTLE : output->message,
+                     output->head->size + output->value.size);
     ftc_progress_must(process,
                       process->transport->ops->send(process->transport, output->to, output->head,
                                                     &output->value, output->urgent));
@@ -94,6 +96,16 @@ static void output_deliver(struct ftc_comm *comm, const struct ftc_output *outpu
     comm->process->delivered = true;
     if (comm->process->config.integrity == FTC_INTEGRITY_VOTE)
         log_verdict(comm, output->status);
+}
+
+static void log_settled(struct ftc_comm *comm, const struct ftc_output *output)
+{
+    char failed[128];
+
+    FTC_LOG(&comm->process->log, FTC_LOG_DEBUG,
+            "settlement %llu: reduces will go on without rank %s",
+            (unsigned long long)(output->op - FTC_SETTLEMENT),
+            ftc_set_format(&output->decision->failed, failed, sizeof(failed)));
 }
 
 static void log_flip(struct ftc_comm *comm)
@@ -148,6 +160,9 @@ static void carry_out(struct ftc_comm *comm, const struct ftc_output *output)
             "a value in the memory of this process has changed by itself: a checksum says so");
     case FTC_OUTPUT_FLIPPED:
         log_flip(comm);
+        break;
+    case FTC_OUTPUT_SETTLED:
+        log_settled(comm, output);
         break;
     case FTC_OUTPUT_MISMATCH:
         ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, ftc_member_mismatch(comm->member));
@@ -290,6 +305,14 @@ int ftc_comm_learn_from_board(struct ftc_comm *comm)
 }
 
 /* --- waiting --- */
+
+bool ftc_comm_begin(struct ftc_comm *comm)
+{
+    int rc = ftc_member_begin(comm->member);
+
+    ftc_progress_must(comm->process, rc < 0 ? rc : FTC_SUCCESS);
+    return rc == 1;
+}
 
 static uint64_t sleep_ns(const struct ftc_process *process, uint64_t longest_ns)
 {

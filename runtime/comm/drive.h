@@ -19,6 +19,10 @@ void ftc_comm_algorithm_due(struct ftc_comm *comm, uint64_t due_ns);
  * (agreement.md, Model). Does nothing without a board. FTC_ERR_NOMEM. */
 int ftc_comm_learn_from_board(struct ftc_comm *comm);
 
+/* Begins the next operation in the member, if no settlement holds it back (agreement.md, rule 9).
+ * Call it before you look at anything that depends on the view. */
+bool ftc_comm_begin(struct ftc_comm *comm);
+
 /* What a call waits for. */
 struct ftc_until {
     bool (*done)(struct ftc_comm *comm, void *arg);

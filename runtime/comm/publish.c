@@ -107,6 +107,8 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
         return;
     a = &comm->process->slot->activity;
     ftc_publish_what(comm, &now);
+    if (wait == FTC_WAIT_SETTLEMENT)
+        ftc_member_holding(comm->member, &now);
     if (wait == FTC_WAIT_NOTHING)
         wait = now.wait;
     if (comm->board != NULL)

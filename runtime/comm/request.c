@@ -37,6 +37,8 @@ bool ftc_request_may_begin(struct ftc_comm *comm, struct ftc_request *request)
     if (request->wants_room)
         return false;
     ftc_progress_failures(comm->process);
+    if (!ftc_comm_begin(comm))
+        return false;
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_CALL);
     return true;
 }
@@ -72,10 +74,22 @@ static bool is_done(struct ftc_comm *comm, void *arg)
     wait->done = wait->done || ftc_request_advance(comm, wait->request);
     if (wait->done)
         return true;
-    bool room = wait->request->wants_room;
-    wait->until.wait = room ? FTC_WAIT_ROOM : FTC_WAIT_NOTHING;
+    bool room = wait->request->wants_room, held = ftc_member_held_back(comm->member);
+    wait->until.wait = room ? FTC_WAIT_ROOM : held ? FTC_WAIT_SETTLEMENT : FTC_WAIT_NOTHING;
     wait->until.longest_ns = room ? FTC_ROOM_LOOK_NS : 0;
     return false;
+}
+
+static bool has_begun(struct ftc_comm *comm, void *arg)
+{
+    (void)arg;
+    return ftc_comm_begin(comm);
+}
+
+void ftc_request_begin(struct ftc_comm *comm)
+{
+    if (!ftc_comm_begin(comm))
+        ftc_comm_wait(comm, &(struct ftc_until){.done = has_begun, .wait = FTC_WAIT_SETTLEMENT});
 }
 
 int ftc_request_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
@@ -84,6 +98,7 @@ int ftc_request_run(struct ftc_comm *comm, const struct ftc_call *call, void *re
     struct ftc_request request;
     struct wait wait = {.request = &request, .until = {.done = is_done, .arg = &wait}};
 
+    ftc_request_begin(comm); /* the choice depends on G */
     ftc_request_start(comm, &request, call, receive, from);
     ftc_comm_wait(comm, &wait.until);
     return request.status;

@@ -14,6 +14,9 @@ void ftc_request_start(struct ftc_comm *comm, struct ftc_request *request,
  * not wait, and must not be called again after it returned true. */
 bool ftc_request_advance(struct ftc_comm *comm, struct ftc_request *request);
 
+/* Begins the next operation, and waits while a settlement holds it back. */
+void ftc_request_begin(struct ftc_comm *comm);
+
 /* Starts a call, and waits until it is done. Returns its result. */
 int ftc_request_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
                     enum ftc_choice_id from);
@@ -21,7 +24,8 @@ int ftc_request_run(struct ftc_comm *comm, const struct ftc_call *call, void *re
 /* --- for algorithms that give a call to the member --- */
 
 /* May the call begin? It may when its receivers are not too far behind (flow_control.h). Then this
- * rank takes in failures: a process that was declared failed must not act. */
+ * rank takes in failures: a process that was declared failed must not act. And no settlement may
+ * hold it back (ftc_comm_begin()). */
 bool ftc_request_may_begin(struct ftc_comm *comm, struct ftc_request *request);
 /* Gives `call` to the member, which decides it for `request`. It is the call of the request, or
  * what an algorithm makes of it. False: the call cannot be made; request->status says why. */

@@ -143,5 +143,7 @@ void ftc_explore_check_end(struct ftc_exploration *x, const struct ftc_state *st
         if (h->called < x->length || h->under_way)
             ftc_explore_violate(x, "deadlock: rank %d never delivers operation %d", rank,
                                 h->called - 1);
+        if (x->local.state[state->word[rank]].unsettled)
+            ftc_explore_violate(x, "rank %d knows of a failure that is never settled", rank);
     }
 }

@@ -95,8 +95,9 @@ static int add_inputs(struct events *e, int rank)
     int n = e->x->n;
     bool alive = !ftc_mask_has(ftc_state_dead(n, e->state), rank);
     const struct ftc_local_history *h = ftc_state_history(e->x, e->state, rank);
-    bool calls =
-        !h->under_way && h->called < e->x->length && !ftc_explore_board_takes(e->x, e->state, rank);
+    bool calls = !h->under_way && h->called < e->x->length &&
+                 !e->x->local.state[e->state->word[rank]].held_back &&
+                 !ftc_explore_board_takes(e->x, e->state, rank);
     bool timer = ftc_mask_has(ftc_state_timers(n, e->state), rank);
     int rc = add_board(e, rank, alive);
 

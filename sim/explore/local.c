@@ -52,7 +52,7 @@ static int send(struct ftc_learning *l, const struct ftc_output *output)
         ftc_learning_violate(l, "rank %d sends what ftc_message_peek() cannot read", l->rank);
         return FTC_SUCCESS;
     }
-    if (message.head.op >= l->history.called)
+    if (message.head.op >= l->history.called && !ftc_op_is_settlement(message.head.op))
         ftc_learning_violate(l, "rank %d sends for operation %llu before it calls it", l->rank,
                              (unsigned long long)message.head.op);
     message.bytes = join(output);
@@ -82,6 +82,8 @@ static int take_output(struct ftc_learning *l, const struct ftc_output *output)
         l->step.fenced = true;
         ftc_learning_violate(l, "rank %d is told that it was declared failed, but it lives",
                              l->rank);
+        break;
+    case FTC_OUTPUT_SETTLED: /* the histories of later calls show it */
         break;
     case FTC_OUTPUT_FLIPPED: /* no explored job has drills */
     case FTC_OUTPUT_CORRUPT:
@@ -243,7 +245,12 @@ static bool calls(const struct ftc_learning *l)
 static int watch(struct ftc_learning *l)
 {
     const struct ftc_output *output;
-    int rc = calls(l) ? ftc_learning_calls(l) : FTC_SUCCESS;
+    int rc = FTC_SUCCESS;
+
+    if (calls(l) && ftc_member_begin(l->member) < 0)
+        return FTC_ERR_NOMEM;
+    if (calls(l))
+        rc = ftc_learning_calls(l);
 
     if (rc != FTC_SUCCESS)
         return rc;

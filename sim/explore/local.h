@@ -66,6 +66,8 @@ struct ftc_local_state {
     struct ftc_local_history history;
     ftc_mask known, agreed; /* L, G */
     uint8_t epoch;          /* by number */
+    bool held_back;         /* a settlement holds the next call back */
+    bool unsettled;         /* ftc_member_unsettled() */
     uint32_t parent, input; /* a way to this state */
     /* the same state with one more operation forgotten; FTC_TABLE_NONE: not yet computed */
     uint32_t forgotten;

@@ -247,7 +247,8 @@ static void check_rule_5(struct ftc_learning *l, const struct ftc_decision *deci
     struct ftc_epoch epoch = l->local->epoch[l->history.epoch[d->op]];
 
     if (!first_ballot(decision->ballot))
-        epoch = (struct ftc_epoch){.op = d->op, .ballot = decision->ballot};
+        epoch =
+            (struct ftc_epoch){.op = d->op, .ballot = decision->ballot, .settled = epoch.settled};
     if (!ftc_epoch_equal(ftc_member_epoch(l->member), epoch))
         ftc_learning_violate(l, "rank %d: the epoch after operation %d is wrong", l->rank, d->op);
     if ((d->failed & ~ftc_local_mask(ftc_member_known_failed(l->member))) != 0)

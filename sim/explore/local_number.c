@@ -97,6 +97,8 @@ int ftc_local_number_member(struct ftc_local *local, const struct ftc_member *me
     state->member = ftc_digest_of(local->bytes, local->byte_count);
     state->known = ftc_local_mask(ftc_member_known_failed(member));
     state->agreed = ftc_local_mask(ftc_member_agreed_failed(member));
+    state->held_back = ftc_member_held_back(member);
+    state->unsettled = ftc_member_unsettled(member);
     int rc = ftc_local_number_epoch(local, ftc_member_epoch(member), &state->epoch);
     return rc == FTC_SUCCESS ? number_state(local, state, out) : rc;
 }

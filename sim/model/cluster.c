@@ -292,7 +292,9 @@ static int doom_kind(const struct ftc_output *output)
 {
     if (output->kind == FTC_OUTPUT_SEND || output->kind == FTC_OUTPUT_MULTICAST)
         return (int)output->message;
-    return output->kind == FTC_OUTPUT_DELIVER ? FTC_CLUSTER_DELIVER : -1;
+    return output->kind == FTC_OUTPUT_DELIVER || output->kind == FTC_OUTPUT_SETTLED
+               ? FTC_CLUSTER_DELIVER
+               : -1;
 }
 
 static bool dies(struct ftc_cluster *c, int rank, int kind, bool before)
@@ -320,6 +322,14 @@ static void deliver(struct ftc_cluster *c, int rank, const struct ftc_output *ou
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_DELIVER, rank, output->status, &head);
     ftc_ledger_delivers(c->ledger, rank, c->process[rank].member, output);
     ftc_cluster_set_pending(c, ftc_cluster_call(c, rank), called < c->program->length);
+}
+
+static void settle(struct ftc_cluster *c, int rank, const struct ftc_output *output)
+{
+    struct ftc_message_head head = {.op = output->op, .ballot = output->decision->ballot};
+
+    ftc_cluster_trace(c, FTC_CLUSTER_TRACE_DELIVER, rank, FTC_SUCCESS, &head);
+    ftc_ledger_protests(c->ledger, rank, c->process[rank].member, output);
 }
 
 /* The sender of a message with a flipped bit is fenced. No other message may be refused. */
@@ -352,6 +362,9 @@ static void carry_out(struct ftc_cluster *c, int rank, const struct ftc_output *
         c->process[rank].timer = true;
         ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), true);
         break;
+    case FTC_OUTPUT_SETTLED:
+        settle(c, rank, output);
+        break;
     case FTC_OUTPUT_FENCED:
     case FTC_OUTPUT_MISMATCH:
         ftc_ledger_protests(c->ledger, rank, c->process[rank].member, output);
@@ -369,6 +382,18 @@ static void carry_out(struct ftc_cluster *c, int rank, const struct ftc_output *
             refuse(c, output->to, FTC_ERR_PROTO);
         break;
     }
+}
+
+/* A settlement may hold the next call back (agreement.md, rule 9). */
+static void offer_call(struct ftc_cluster *c, int rank)
+{
+    int event = ftc_cluster_call(c, rank);
+    bool may = ftc_ledger_called(c->ledger, rank) < c->program->length &&
+               !ftc_ledger_under_way(c->ledger, rank) &&
+               !ftc_member_held_back(c->process[rank].member);
+
+    if (c->pending[event] != may)
+        ftc_cluster_set_pending(c, event, may);
 }
 
 /* Called after each input: carry out the member's outputs, or a part of them if the process
@@ -391,8 +416,10 @@ static void take_outputs(struct ftc_cluster *c, int rank, int rc, const char *in
         if (dies(c, rank, kind, false))
             return;
     }
-    if (p->alive && !ftc_cluster_broken(c))
-        ftc_ledger_input_done(c->ledger, rank, p->member, rc);
+    if (!p->alive || ftc_cluster_broken(c))
+        return;
+    ftc_ledger_input_done(c->ledger, rank, p->member, rc);
+    offer_call(c, rank);
 }
 
 /* --- inputs --- */
@@ -403,6 +430,8 @@ static void call_next(struct ftc_cluster *c, int rank)
     int op = ftc_ledger_called(c->ledger, rank);
     struct ftc_call call;
 
+    if (ftc_member_begin(member) < 0)
+        ftc_cluster_no_memory(c->n);
     ftc_ledger_prepare(c->ledger, rank, op, &call);
     ftc_cluster_trace(c, FTC_CLUSTER_TRACE_CALL, rank, op, NULL);
     ftc_ledger_calls(c->ledger, rank, member);

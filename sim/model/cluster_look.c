@@ -126,19 +126,28 @@ static void print_call(const struct ftc_cluster *c, int op, FILE *out)
     fputc('\n', out);
 }
 
+static void print_op(char *text, size_t size, uint64_t op)
+{
+    if (ftc_op_is_settlement(op))
+        snprintf(text, size, "settlement %llu", (unsigned long long)(op - FTC_SETTLEMENT));
+    else
+        snprintf(text, size, "%llu", (unsigned long long)op);
+}
+
 static void print_step(const struct ftc_cluster *c, const struct ftc_cluster_step *s, FILE *out)
 {
     const char *message = ftc_message_kind_name(s->head.kind);
-    unsigned long long op = s->head.op;
+    char op[40];
     unsigned i = s->head.ballot.i, round = s->head.ballot.s;
 
+    print_op(op, sizeof(op), s->head.op);
     fprintf(out, "%6llu  rank %-3d ", (unsigned long long)s->number, s->rank);
     switch (s->kind) {
     case FTC_CLUSTER_TRACE_CALL:
         print_call(c, s->other, out);
         break;
     case FTC_CLUSTER_TRACE_ARRIVE:
-        fprintf(out, "receives %s %llu (%u,%u) from rank %d\n", message, op, i, round, s->other);
+        fprintf(out, "receives %s %s (%u,%u) from rank %d\n", message, op, i, round, s->other);
         break;
     case FTC_CLUSTER_TRACE_NOTICE:
         fprintf(out, "is told that rank %d failed\n", s->other);
@@ -147,14 +156,14 @@ static void print_step(const struct ftc_cluster *c, const struct ftc_cluster_ste
         fprintf(out, "has its timer fire\n");
         break;
     case FTC_CLUSTER_TRACE_SEND:
-        fprintf(out, "    sends %s %llu (%u,%u) to rank %d\n", message, op, i, round, s->other);
+        fprintf(out, "    sends %s %s (%u,%u) to rank %d\n", message, op, i, round, s->other);
         break;
     case FTC_CLUSTER_TRACE_MULTICAST:
-        fprintf(out, "    multicasts %s %llu (%u,%u)\n", message, op, i, round);
+        fprintf(out, "    multicasts %s %s (%u,%u)\n", message, op, i, round);
         break;
     case FTC_CLUSTER_TRACE_DELIVER:
-        fprintf(out, "    delivers operation %llu: %s, ballot (%u,%u)\n", op,
-                ftc_strerror(s->other), i, round);
+        fprintf(out, "    delivers operation %s: %s, ballot (%u,%u)\n", op, ftc_strerror(s->other),
+                i, round);
         break;
     case FTC_CLUSTER_TRACE_CRASH:
         fprintf(out, "    CRASHES\n");

@@ -43,7 +43,7 @@ static int init(struct ftc_ledger *l, const struct ftc_set *mortal)
     if (has_validate(l->program) && (l->validating = calloc(n, sizeof(*l->validating))) == NULL)
         return FTC_ERR_NOMEM;
     if (l->process == NULL || l->record == NULL || ftc_set_init(&l->dead, l->n) != FTC_SUCCESS ||
-        init_processes(l) != FTC_SUCCESS)
+        ftc_set_init(&l->scratch, l->n) != FTC_SUCCESS || init_processes(l) != FTC_SUCCESS)
         return FTC_ERR_NOMEM;
     return ftc_ledger_values_init(l, mortal);
 }
@@ -87,8 +87,10 @@ void ftc_ledger_free(struct ftc_ledger *l)
         ftc_set_fini(&l->validating[rank]);
     for (int op = 0; l->record != NULL && op < l->program->length; op++)
         free_record(&l->record[op]);
+    ftc_ledger_settlements_free(l);
     ftc_ledger_values_fini(l);
     ftc_set_fini(&l->dead);
+    ftc_set_fini(&l->scratch);
     free(l->process);
     free(l->validating);
     free(l->record);
@@ -176,21 +178,22 @@ static void check_histories(struct ftc_ledger *l, int rank, int op)
 }
 
 /* Rule 5: a delivered decision changes G, and also the epoch if it was not made in ballot (0,0).
- * Nothing else changes them. */
+ * Rule 9: so does a settlement that comes into force. Nothing else changes them. */
 static void check_unchanged(struct ftc_ledger *l, int rank, int op, const struct ftc_member *member)
 {
     if (op == 0)
         return;
     const struct ftc_ledger_history *before = ftc_ledger_history_of(l, op - 1, rank);
     const struct ftc_decision *decision = ftc_ledger_decision(l, op - 1, rank);
-    const struct ftc_set *agreed = &before->agreed;
     struct ftc_epoch epoch = before->epoch;
 
-    if (decision != NULL && l->settings.share == FTC_SHARE_PIGGYBACK)
-        agreed = &decision->failed;
     if (decision != NULL && (decision->ballot.i > 0 || decision->ballot.s > 0))
-        epoch = (struct ftc_epoch){.op = (uint64_t)op - 1, .ballot = decision->ballot};
-    if (!ftc_set_equal(agreed, ftc_member_agreed_failed(member)))
+        epoch = (struct ftc_epoch){
+            .op = (uint64_t)op - 1, .ballot = decision->ballot, .settled = epoch.settled};
+    bool shared = decision != NULL && l->settings.share == FTC_SHARE_PIGGYBACK;
+    ftc_set_copy(&l->scratch, shared ? &decision->failed : &before->agreed);
+    ftc_ledger_in_force(l, rank, op, &l->scratch, &epoch);
+    if (!ftc_set_equal(&l->scratch, ftc_member_agreed_failed(member)))
         ftc_ledger_violate(l, "rank %d: G after operation %d is not what was decided", rank,
                            op - 1);
     if (!ftc_epoch_equal(epoch, ftc_member_epoch(member)))
@@ -253,6 +256,9 @@ void ftc_ledger_sends(struct ftc_ledger *l, int rank, const struct ftc_output *o
         ftc_ledger_violate(l, "rank %d sends to rank %d", rank, to);
     } else if (!read_head(l, output, &head)) {
         ftc_ledger_violate(l, "rank %d sends what ftc_message_peek() cannot read", rank);
+    } else if (ftc_op_is_settlement(head.op)) {
+        if (l->alive == l->n)
+            ftc_ledger_violate(l, "rank %d settles, and nobody has died", rank);
     } else if (head.op >= (uint64_t)l->program->length) {
         ftc_ledger_violate(l, "rank %d sends for operation %llu, which nobody has", rank,
                            (unsigned long long)head.op);
@@ -424,7 +430,9 @@ void ftc_ledger_delivers(struct ftc_ledger *l, int rank, const struct ftc_member
 void ftc_ledger_protests(struct ftc_ledger *l, int rank, const struct ftc_member *member,
                          const struct ftc_output *output)
 {
-    if (output->kind == FTC_OUTPUT_FENCED)
+    if (output->kind == FTC_OUTPUT_SETTLED)
+        ftc_ledger_settles(l, rank, output);
+    else if (output->kind == FTC_OUTPUT_FENCED)
         ftc_ledger_violate(l, "rank %d is told that it was declared failed, but it lives", rank);
     else if (output->kind == FTC_OUTPUT_CORRUPT && l->settings.flips == NULL)
         ftc_ledger_violate(l, "rank %d finds its memory damaged, which it is not", rank);
@@ -523,6 +531,7 @@ void ftc_ledger_input_done(struct ftc_ledger *l, int rank, const struct ftc_memb
         ftc_ledger_violate(l, "rank %d: an input returns %d in a sound run", rank, rc);
     check_known(l, rank, member);
     check_retained(l, rank, member);
+    l->process[rank].unsettled = ftc_member_unsettled(member);
     if (ftc_member_stuck_behind(member))
         ftc_ledger_violate(l, "rank %d waits for a straggler for ever", rank);
 }
@@ -568,6 +577,9 @@ void ftc_ledger_ends(struct ftc_ledger *l)
     if (stuck >= 0)
         ftc_ledger_violate(l, "deadlock: rank %d never delivers operation %d", stuck,
                            l->process[stuck].called - 1);
+    for (int rank = 0; rank < l->n; rank++)
+        if (!l->process[rank].dead && l->process[rank].unsettled)
+            ftc_ledger_violate(l, "rank %d knows of a failure that is never settled", rank);
     for (int op = 0; survivor >= 0 && op < l->program->length && !ftc_ledger_broken(l); op++)
         ftc_ledger_check_messages(l, op, survivor);
 }

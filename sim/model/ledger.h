@@ -37,12 +37,12 @@ void ftc_ledger_prepare(struct ftc_ledger *ledger, int rank, int op, struct ftc_
 
 /* --- what happened; `member` is the member of the rank --- */
 
-/* Call it before ftc_member_call(). */
+/* Call it after ftc_member_begin(), and before ftc_member_call(). */
 void ftc_ledger_calls(struct ftc_ledger *ledger, int rank, const struct ftc_member *member);
 void ftc_ledger_sends(struct ftc_ledger *ledger, int rank, const struct ftc_output *output);
 void ftc_ledger_delivers(struct ftc_ledger *ledger, int rank, const struct ftc_member *member,
                          const struct ftc_output *output);
-/* For the outputs FENCED, CORRUPT, ACCUSE and MISMATCH. */
+/* For the outputs FENCED, CORRUPT, ACCUSE, MISMATCH and SETTLED. */
 void ftc_ledger_protests(struct ftc_ledger *ledger, int rank, const struct ftc_member *member,
                          const struct ftc_output *output);
 /* Calls ftc_member_receive(), or ftc_member_datagram() for a datagram, and returns what that

@@ -113,7 +113,8 @@ static void check_rule_5(struct ftc_ledger *l, int rank, int op, const struct ft
     struct ftc_epoch epoch = ftc_ledger_history_of(l, op, rank)->epoch;
 
     if (decision->ballot.i != 0 || decision->ballot.s != 0)
-        epoch = (struct ftc_epoch){.op = (uint64_t)op, .ballot = decision->ballot};
+        epoch = (struct ftc_epoch){
+            .op = (uint64_t)op, .ballot = decision->ballot, .settled = epoch.settled};
     if (!ftc_epoch_equal(ftc_member_epoch(member), epoch))
         ftc_ledger_violate(l, "rank %d: the epoch after operation %d is wrong", rank, op);
     if (!ftc_set_subset(&decision->failed, ftc_member_known_failed(member)))

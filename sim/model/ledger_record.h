@@ -55,11 +55,15 @@ struct ftc_ledger_record {
     uint64_t bytes;
 };
 
+struct ftc_ledger_settlement; /* ledger_settle.c */
+
 struct ftc_ledger_process {
     struct ftc_ledger *ledger; /* the operators find the ledger by it */
     struct ftc_set known;      /* L after the last input */
     int called;
-    int row; /* broadcasts in a row */
+    int row;        /* broadcasts in a row */
+    int settled;    /* settlements that it has delivered */
+    bool unsettled; /* after its last input: ftc_member_unsettled() */
     bool dead, under_way;
 };
 
@@ -67,9 +71,11 @@ struct ftc_ledger {
     struct ftc_member_settings settings; /* of every member, except self */
     const struct ftc_program *program;
     int n, alive;
-    struct ftc_set dead;
+    struct ftc_set dead, scratch;
     struct ftc_ledger_process *process;
     struct ftc_ledger_record *record; /* by operation */
+    struct ftc_ledger_settlement *settlement;
+    int settlements;
     /* by rank: L at its last call of validate; NULL: the program has no validate */
     struct ftc_set *validating;
     /* inputs */
@@ -116,6 +122,15 @@ void ftc_ledger_check_counts(struct ftc_ledger *ledger, int rank, int op,
 /* Checks that the value is what the root sends in operation `op`. */
 void ftc_ledger_check_broadcast(struct ftc_ledger *ledger, int rank, int op,
                                 const struct ftc_value *value);
+
+/* ledger_settle.c */
+
+/* The member delivers a settlement. */
+void ftc_ledger_settles(struct ftc_ledger *ledger, int rank, const struct ftc_output *output);
+/* Adds what the settlement that is in force for the rank at operation `op` adds to G and epoch. */
+void ftc_ledger_in_force(const struct ftc_ledger *ledger, int rank, int op, struct ftc_set *agreed,
+                         struct ftc_epoch *epoch);
+void ftc_ledger_settlements_free(struct ftc_ledger *ledger);
 
 /* ledger_check.c */
 

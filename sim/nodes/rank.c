@@ -116,6 +116,13 @@ static void protest(struct ftc_world *w, int rank, const struct ftc_output *outp
         ftc_rank_die(w, rank, "ends: it was declared failed");
 }
 
+static void settle(struct ftc_world *w, int rank, const struct ftc_output *output)
+{
+    ftc_world_say(w, "rank %d   delivers a settlement", rank);
+    if (!w->rank[rank].lost)
+        ftc_ledger_protests(w->ledger, rank, w->rank[rank].member, output);
+}
+
 /* The timer replaces an earlier one. The event of the earlier one then finds that it comes too
  * soon. */
 static void set_timer(struct ftc_world *w, int rank, uint64_t ns)
@@ -136,6 +143,8 @@ static void carry_out(struct ftc_world *w, int rank, const struct ftc_output *ou
         ftc_world_plan(w, w->now_ns + 1, FTC_WORLD_MORE, actor, 0);
     else if (output->kind == FTC_OUTPUT_TIMER)
         set_timer(w, rank, output->delay_ns);
+    else if (output->kind == FTC_OUTPUT_SETTLED)
+        settle(w, rank, output);
     else
         protest(w, rank, output);
 }
@@ -159,6 +168,9 @@ void ftc_rank_go_on(struct ftc_world *w, int rank)
     a->busy = false;
     if (!w->rank[rank].lost && !ftc_world_broken(w))
         ftc_ledger_input_done(w->ledger, rank, w->rank[rank].member, FTC_SUCCESS);
+    if (w->rank[rank].held_back && !ftc_member_held_back(w->rank[rank].member))
+        ftc_world_plan(w, w->now_ns + 1, FTC_WORLD_CALL, actor, 0);
+    w->rank[rank].held_back &= ftc_member_held_back(w->rank[rank].member);
 }
 
 /* --- inputs --- */
@@ -192,6 +204,12 @@ void ftc_rank_call(struct ftc_world *w, int rank)
     int op = (int)ftc_member_next_op(r->member);
     struct ftc_call call;
 
+    int begun = ftc_member_begin(r->member);
+    if (begun < 0)
+        ftc_cluster_no_memory(w->ranks);
+    r->held_back = begun == 0;
+    if (begun == 0)
+        return;
     ftc_world_say(w, "rank %d calls operation %d, %s", rank, op,
                   ftc_call_kind_name(w->program.operation[op].kind));
     ftc_ledger_prepare(w->ledger, rank, op, &call);

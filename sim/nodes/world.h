@@ -64,6 +64,7 @@ struct ftc_world_rank {
     /* some node has declared its node failed, so nobody may hear of this rank again */
     bool lost;
     uint64_t timer_ns; /* 0: none */
+    bool held_back;    /* its call waits for a settlement */
 };
 
 struct ftc_world {

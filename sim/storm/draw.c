@@ -477,6 +477,19 @@ static void draw_gossip(struct ftc_storm *s, const struct ftc_storm_frame *frame
         s->settings.flips = &s->flips;
 }
 
+/* Many plain reduces, mostly with one root: settlements come into force between operations. Drawn
+ * after what old seeds have. */
+static void draw_reduces(struct ftc_storm *s, const struct ftc_storm_frame *frame)
+{
+    if (frame->program != NULL || !one_in(s, 4))
+        return;
+    int root = below(s, s->settings.ranks);
+    for (int op = 0; op < s->length - 1; op++)
+        if (s->operation[op].kind != FTC_CALL_GOSSIP && !one_in(s, 4))
+            s->operation[op] = (struct ftc_program_operation){
+                .kind = FTC_CALL_REDUCE, .root = one_in(s, 4) ? below(s, s->settings.ranks) : root};
+}
+
 /* --- ranks that stand still --- */
 
 /* Any rank, or often the head of a subtree, at which a coordinator may wait for others. */
@@ -516,5 +529,6 @@ void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame
     draw_direct(storm, frame);
     draw_doubling(storm, frame);
     draw_gossip(storm, frame);
+    draw_reduces(storm, frame);
     draw_stalls(storm, frame);
 }

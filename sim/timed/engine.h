@@ -25,6 +25,7 @@ struct ftc_timed_message {
     int references;
     uint32_t op;
     uint8_t kind;     /* enum ftc_message_kind */
+    bool settles;     /* it belongs to a settlement, and `op` means nothing */
     bool combines;    /* its receiver combines the payload */
     bool datagram;    /* it goes to all ranks, and may be lost */
     uint64_t payload; /* bytes of the value */
@@ -58,6 +59,7 @@ struct ftc_timed_process {
     uint32_t timer; /* number of the timer that was set last */
     int next;       /* number of operations called */
     bool receiving; /* a RECEIVED event is pending */
+    bool held_back; /* its call waits for a settlement */
 };
 
 struct ftc_timed {

@@ -97,7 +97,7 @@ static uint64_t payload_of(const struct ftc_timed *t, const struct ftc_output *o
 {
     if (output->value.buffer == NULL)
         return 0;
-    if (output->message == FTC_MESSAGE_FRAGMENT)
+    if (output->message == FTC_MESSAGE_FRAGMENT || ftc_op_is_settlement(op))
         return output->value.size; /* the real size of the piece, whatever --bytes says */
     return t->program->operation[op].kind == FTC_CALL_VALIDATE ? output->value.size : t->set->bytes;
 }
@@ -122,14 +122,16 @@ static struct ftc_timed_message *message_new(const struct ftc_timed *t,
 {
     struct ftc_timed_message *message = malloc(sizeof(*message));
 
-    assert(output->op < (uint64_t)t->program->length); /* a member made it */
+    assert(ftc_op_is_settlement(output->op) || output->op < (uint64_t)t->program->length);
     if (message == NULL)
         return NULL;
     bool contributes = output->message == FTC_MESSAGE_UP || output->message == FTC_MESSAGE_TREE;
+    bool settles = ftc_op_is_settlement(output->op);
     uint64_t payload = payload_of(t, output, output->op);
     *message = (struct ftc_timed_message){.buffer = join(output),
                                           .references = 1,
-                                          .op = (uint32_t)output->op,
+                                          .op = settles ? 0 : (uint32_t)output->op,
+                                          .settles = settles,
                                           .kind = (uint8_t)output->message,
                                           .combines = contributes && payload > 0,
                                           .datagram = output->kind == FTC_OUTPUT_MULTICAST,
@@ -238,16 +240,23 @@ static int cast(struct ftc_timed *t, int rank, struct ftc_timed_message *message
     return rc;
 }
 
+static void count_sent(struct ftc_timed *t, const struct ftc_timed_message *message)
+{
+    struct ftc_timed_operation *operation =
+        message->settles ? &t->result->settlements : &t->result->operation[message->op];
+
+    operation->sent[message->kind]++;
+    operation->bytes += message->size;
+}
+
 static int start_send(struct ftc_timed *t, int rank)
 {
     struct ftc_timed_process *p = &t->process[rank];
     struct ftc_timed_item item = take_first(t, &p->out);
     struct ftc_timed_message *message = item.message;
-    struct ftc_timed_operation *operation = &t->result->operation[message->op];
     const struct ftc_cost *cost = &t->set->cost;
 
-    operation->sent[message->kind]++;
-    operation->bytes += message->size;
+    count_sent(t, message);
     p->send_after = t->now + ftc_cost_gap(cost, message->size);
     p->busy = t->now + t->overhead;
     t->result->quiet = later(t->result->quiet, p->busy);
@@ -384,7 +393,8 @@ int ftc_timed_received(struct ftc_timed *t, int rank, int from, struct ftc_timed
         t->result->quiet = later(t->result->quiet, t->now);
         if (t->trace != NULL)
             ftc_trace_message(t->trace, t->now, rank, "has", "from", from, message->buffer, 0);
-        rc = ftc_ledger_receive(t->ledger, rank, p->member, from, message->op, message->datagram,
+        rc = ftc_ledger_receive(t->ledger, rank, p->member, from,
+                                message->settles ? FTC_SETTLEMENT : message->op, message->datagram,
                                 message->buffer);
         if (rc == FTC_ERR_PROTO &&
             t->members.flips != NULL) /* the sender of a message with a flipped bit is fenced */
@@ -450,7 +460,7 @@ static int take_output(struct ftc_timed *t, int rank, const struct ftc_output *o
         return queue_send(t, rank, output, last);
     if (output->kind == FTC_OUTPUT_DELIVER)
         return take_delivery(t, rank);
-    if (output->kind == FTC_OUTPUT_FLIPPED)
+    if (output->kind == FTC_OUTPUT_FLIPPED || output->kind == FTC_OUTPUT_SETTLED)
         return 0;
     if (output->kind == FTC_OUTPUT_CORRUPT)
         return ftc_timed_push(t, t->now, FTC_TIMED_DEATH, rank, 0, NULL);
@@ -475,6 +485,9 @@ int ftc_timed_outputs(struct ftc_timed *t, int rank, int rc)
     ftc_timed_message_unref(last.message);
     ftc_value_drop(&last.value);
     ftc_ledger_input_done(t->ledger, rank, p->member, rc);
+    if (failed == 0 && p->held_back && !ftc_member_held_back(p->member))
+        failed = ftc_timed_push(t, t->now, FTC_TIMED_CALL, rank, 0, NULL);
+    p->held_back &= ftc_member_held_back(p->member);
     if (failed == 0 && p->out.head != 0 && !p->receiving)
         failed = wake_at(t, rank, later(t->now, p->busy));
     return failed;

@@ -141,6 +141,15 @@ static void print_operation(int op, enum ftc_call_kind kind, const struct ftc_ti
            o->bytes);
 }
 
+static uint64_t messages_of(const struct ftc_timed_operation *o)
+{
+    uint64_t messages = 0;
+
+    for (int kind = 0; kind < FTC_MESSAGE_GOSSIP; kind++)
+        messages += o->sent[kind];
+    return messages;
+}
+
 static void print_corruption(int op, const struct ftc_timed_operation *o)
 {
     if (o->wrong > 0 && o->wrong < o->compared)
@@ -166,6 +175,9 @@ static void print_table(const struct ftc_setup *setup, const struct ftc_timed_se
         printf("... and %d more; --json has them all\n", length - SHOWN_OPERATIONS);
     for (int op = 0; op < length && op < SHOWN_OPERATIONS; op++)
         print_corruption(op, &result->operation[op]);
+    if (result->settlements.bytes > 0)
+        printf("settlements: %" PRIu64 " messages, %" PRIu64 " bytes\n",
+               messages_of(&result->settlements), result->settlements.bytes);
     getrusage(RUSAGE_SELF, &usage_now);
     printf("\n%s to the last event; %" PRIu64 " events, at most %" PRIu64 " pending; %ld MiB; %s\n",
            ftc_cost_time((double)result->end, end, sizeof(end)), result->events, result->peak,
@@ -191,14 +203,19 @@ static json_t *json_time(bool known, uint64_t from, uint64_t to)
     return known ? json_integer((json_int_t)(to - from)) : json_null();
 }
 
-static json_t *json_operation(const struct ftc_program_operation *operation,
-                              const struct ftc_timed_operation *o)
+static json_t *json_sent(const struct ftc_timed_operation *o)
 {
     json_t *sent = json_object();
 
     for (int kind = 0; kind < FTC_MESSAGE_GOSSIP; kind++)
         json_object_set_new(sent, ftc_message_kind_name(kind),
                             json_integer((json_int_t)o->sent[kind]));
+    return sent;
+}
+
+static json_t *json_operation(const struct ftc_program_operation *operation,
+                              const struct ftc_timed_operation *o)
+{
     return json_pack(
         "{s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:o, s:I}", "operation",
         ftc_call_kind_name(operation->kind), "root",
@@ -206,7 +223,7 @@ static json_t *json_operation(const struct ftc_program_operation *operation,
         json_time(o->deliveries > 0, o->first_call, o->last_delivery), "root_latency_ns",
         json_time(o->root_delivered, o->first_call, o->root_delivery), "deliveries", o->deliveries,
         "ballots", (int)o->ballots, "retries", (int)o->retries, "compared", (int)o->compared,
-        "wrong", (int)o->wrong, "sent", sent, "bytes", (json_int_t)o->bytes);
+        "wrong", (int)o->wrong, "sent", json_sent(o), "bytes", (json_int_t)o->bytes);
 }
 
 static json_t *json_deaths(const struct ftc_timed_result *result)
@@ -229,12 +246,13 @@ static int print_json(const struct ftc_setup *setup, const struct ftc_timed_sett
         json_array_append_new(
             operations, json_operation(&setup->program.operation[op], &result->operation[op]));
     json_t *all =
-        json_pack("{s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o}", "schema", 1, "ranks",
-                  setup->member.ranks, "f", setup->member.f, "seed", (json_int_t)timed->seed,
-                  "cost", json_cost(timed), "deaths", json_deaths(result), "operations", operations,
-                  "end_ns", (json_int_t)result->end, "events", (json_int_t)result->events,
-                  "pending_peak", (json_int_t)result->peak, "violation",
-                  violation[0] != '\0' ? json_string(violation) : json_null());
+        json_pack("{s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:{s:o, s:I}, s:I, s:I, s:I, s:o}", "schema",
+                  1, "ranks", setup->member.ranks, "f", setup->member.f, "seed",
+                  (json_int_t)timed->seed, "cost", json_cost(timed), "deaths", json_deaths(result),
+                  "operations", operations, "settlements", "sent", json_sent(&result->settlements),
+                  "bytes", (json_int_t)result->settlements.bytes, "end_ns", (json_int_t)result->end,
+                  "events", (json_int_t)result->events, "pending_peak", (json_int_t)result->peak,
+                  "violation", violation[0] != '\0' ? json_string(violation) : json_null());
     int rc = all != NULL ? json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : -1;
     json_decref(all);
     if (rc != 0)

@@ -13,9 +13,14 @@
 static int call(struct ftc_timed *t, int rank)
 {
     struct ftc_timed_process *p = &t->process[rank];
+    int begun = ftc_member_begin(p->member);
+    struct ftc_call input;
+
+    p->held_back = begun == 0;
+    if (begun <= 0)
+        return begun;
     int op = p->next++;
     struct ftc_timed_operation *operation = &t->result->operation[op];
-    struct ftc_call input;
 
     if (t->now < operation->first_call)
         operation->first_call = t->now;

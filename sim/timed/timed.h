@@ -77,8 +77,9 @@ struct ftc_timed_death {
 };
 
 struct ftc_timed_result {
-    struct ftc_timed_operation *operation; /* one for each operation of the program */
-    struct ftc_timed_death *death;         /* ordered by time */
+    struct ftc_timed_operation *operation;  /* one for each operation of the program */
+    struct ftc_timed_operation settlements; /* sent and bytes of all settlements; the rest is 0 */
+    struct ftc_timed_death *death;          /* ordered by time */
     int deaths;
     uint64_t *delivery;    /* ns, by rank: its last delivery; UINT64_MAX: it never delivered */
     uint64_t quiet;        /* ns: all messages were sent and received by then */

@@ -30,9 +30,10 @@ void ftc_trace_message(const struct ftc_trace *trace, uint64_t ns, int rank, con
     if (trace->graph || ftc_message_peek(message, &head) != 0)
         return;
     begin(trace, ns, rank);
-    fprintf(trace->out, "%s %s %s %d  op %" PRIu64 " ballot (%" PRIu32 ",%" PRIu32 ")", verb,
-            ftc_message_kind_name(head.kind), preposition, peer, head.op, head.ballot.i,
-            head.ballot.s);
+    fprintf(trace->out, "%s %s %s %d  %s %" PRIu64 " ballot (%" PRIu32 ",%" PRIu32 ")", verb,
+            ftc_message_kind_name(head.kind), preposition, peer,
+            ftc_op_is_settlement(head.op) ? "settlement" : "op", head.op & ~FTC_SETTLEMENT,
+            head.ballot.i, head.ballot.s);
     if (size > 0)
         fprintf(trace->out, "  %" PRIu64 " bytes", size);
     fputc('\n', trace->out);
@@ -58,7 +59,7 @@ void ftc_trace_contribution(const struct ftc_trace *trace, const struct ftc_ledg
     struct ftc_message_head head;
     const char *comma = "";
 
-    if (!trace->graph || ftc_message_peek(message, &head) != 0 ||
+    if (!trace->graph || ftc_message_peek(message, &head) != 0 || ftc_op_is_settlement(head.op) ||
         (head.kind != FTC_MESSAGE_UP && head.kind != FTC_MESSAGE_TREE))
         return;
     value.size = message->size - offset;

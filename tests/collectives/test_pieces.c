@@ -20,8 +20,8 @@
 
 /* Offsets of fields in an encoded FRAGMENT. */
 #define AT_OP    12
-#define AT_COUNT 64
-#define AT_WHOLE 68
+#define AT_COUNT 72
+#define AT_WHOLE 76
 #define AT_BYTES FTC_FRAGMENT_HEAD
 
 static struct ftc_member *root, *tested;
