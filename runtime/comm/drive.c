@@ -234,10 +234,8 @@ static bool receive_datagram(struct ftc_driven *driven, int from, struct ftc_buf
     return rc == 0;
 }
 
-static bool before_messages(struct ftc_driven *driven)
+static bool member_timer(struct ftc_comm *comm)
 {
-    struct ftc_comm *comm = comm_of(driven);
-
     if (!take_due(comm, &comm->member_due_ns))
         return false;
     ftc_progress_must(comm->process, ftc_member_timer(comm->member));
@@ -245,17 +243,24 @@ static bool before_messages(struct ftc_driven *driven)
     return true;
 }
 
-/* The timer of an algorithm means that no message came. It is looked at after the messages, because
- * a rank that did not run for long may find both a message and the timer. The member goes on with
- * its work when the messages are taken in and the outputs are carried out. */
+static bool algorithm_timer(struct ftc_comm *comm)
+{
+    if (!take_due(comm, &comm->algorithm_due_ns))
+        return false;
+    ftc_algorithms_timer(comm);
+    return true;
+}
+
+/* A timer means that no message came. It is looked at after the messages, because a rank that did
+ * not run for long may find both a message and the timer. The member goes on with its work when the
+ * messages are taken in and the outputs are carried out. */
 static bool after_messages(struct ftc_driven *driven)
 {
     struct ftc_comm *comm = comm_of(driven);
 
     ftc_algorithms_received(comm);
-    bool any = take_due(comm, &comm->algorithm_due_ns);
-    if (any)
-        ftc_algorithms_timer(comm);
+    bool any = member_timer(comm);
+    any |= algorithm_timer(comm);
     if (!driven->more)
         return any;
     driven->more = false;
@@ -287,7 +292,6 @@ const struct ftc_driven_ops ftc_comm_ops = {
     .noticed = noticed,
     .receive = receive_message,
     .datagram = receive_datagram,
-    .before = before_messages,
     .after = after_messages,
     .awaits = awaits,
     .rests = rests,

@@ -89,8 +89,7 @@ struct ftc_driven_ops {
     void (*receive)(struct ftc_driven *driven, int from, struct ftc_buffer *message);
     /* Takes in a datagram. False: it makes no sense. */
     bool (*datagram)(struct ftc_driven *driven, int from, struct ftc_buffer *payload);
-    /* Do what is due before messages are taken in, and after. True: there was something to do. */
-    bool (*before)(struct ftc_driven *driven);
+    /* Do what is due after messages were taken in. True: there was something to do. */
     bool (*after)(struct ftc_driven *driven);
     int (*awaits)(const struct ftc_driven *driven); /* the rank whose message it awaits, or -1 */
     void (*rests)(struct ftc_driven *driven);       /* there is nothing more to do now */

@@ -222,8 +222,6 @@ bool ftc_progress_step(struct ftc_process *process)
         return false;
     process->delivered = false;
     any = ftc_progress_failures(process);
-    for (driven = process->driven; driven != NULL; driven = driven->next)
-        any |= driven->ops->before(driven);
     any |= step_messages(process);
     for (driven = process->driven; driven != NULL; driven = driven->next)
         any |= driven->ops->after(driven);

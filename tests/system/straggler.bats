@@ -2,6 +2,8 @@
 # Ranks that stand still while others wait for a result that does not need them (agreement.md, rule
 # 2). The detector would take a minute to declare them failed, and a story has half a minute.
 
+# shellcheck disable=SC2153 # ctest sets STATUS
+
 # Rank 1 is the head of the lowest subtree. It stops when it has told its group what it contributes.
 reduce() { # TYPE [more options of ftrun]
     local type=$1
@@ -27,4 +29,41 @@ reduce() { # TYPE [more options of ftrun]
 
 @test "with take = first nothing waits for it" {
     reduce double --set reduce.take=first --set detector.heartbeat_period_ms=30000
+}
+
+teardown() {
+    [ -z "${pid:-}" ] || kill -KILL "$pid" 2>/dev/null || true
+}
+
+# look FILTER: asks for --json of the job until jq's FILTER holds, at most 30 s.
+look() {
+    local end=$((SECONDS + 30)) job
+    until job=$(find /dev/shm -maxdepth 1 -name "ftcoll-$(id -u)-$pid.*" | sed 's/.*-//') && [ -n "$job" ] &&
+        "$STATUS" --json "$job" >"$json"; jq -ne "input.jobs[0] | $1" "$json" >/dev/null; do
+        [ "$SECONDS" -lt "$end" ] || { echo "in vain: $1"; jq -c .jobs "$json"; return 1; }
+        sleep 0.05
+    done
+}
+
+pid_of() { # RANK
+    jq ".jobs[0].ranks[$1].pid" "$json"
+}
+
+@test "a message that lies there when the wait for it ends still counts" {
+    json=$BATS_TEST_TMPDIR/json report=$BATS_TEST_TMPDIR/report
+    FTCOLL_TEST_DIE=1@send:1=stop "$FTRUN" -np 7 -f 1 --set collectives.algorithm=corrected --report "$report" \
+        --set detector.heartbeat_timeout_ms=60000 --set detector.heartbeat_period_ms=2000 "$STRAGGLER_APP" double \
+        >"$json.out" 2>&1 3>&- &
+    pid=$!
+    look '.ranks[0].activity.waits_for_rank == 1'
+    kill -STOP "$(pid_of 0)" # its wait ends after two heartbeat periods
+    kill -CONT "$(pid_of 1)"
+    look '.ranks[1].returned == 1'
+    sleep 4
+    kill -CONT "$(pid_of 0)"
+    wait "$pid" || true
+    pid=
+    cat "$json.out"
+    grep -q "the sum is 21" "$json.out"
+    [ "$(jq '.ranks[0].counters.rules["leave a straggler"]' "$report")" -eq 0 ]
 }
