@@ -64,6 +64,8 @@ quick() {
     row -n 4 -f 1 --crashes 2 --take lowest allreduce\*2
     row -n 4 -f 0 --crashes 3 --direct 4 allreduce bcast:1 allreduce
     row -n 3 -f 1 --crashes 2 --direct 3 reduce:0 validate reduce:1
+    row -n 3 -f 1 --crashes 2 reduce:0\*3 # settlements
+    row -n 4 -f 0 --crashes 2 reduce:0\*2
     row -n 4 -f 1 --doubling 4 --crashes 2 allreduce validate
 }
 
