@@ -113,6 +113,7 @@ struct ftc_config {
     int gossip_algorithm;
     int gossip_neighbourhood;       /* gossip.neighbourhood: enum ftc_neighbourhood_kind */
     double gossip_accuracy;         /* gossip.accuracy: relative */
+    double gossip_tau;              /* gossip.tau; 0: auto */
     bool gossip_turns;              /* gossip.turns: for algorithms that can take turns */
     int64_t gossip_patience_us;     /* gossip.patience_us */
     int64_t gossip_most_messages;   /* gossip.most_messages */
@@ -136,12 +137,12 @@ struct ftc_config {
 };
 
 enum ftc_config_type {
-    FTC_CONFIG_INT,      /* int64_t */
-    FTC_CONFIG_BOOL,     /* bool */
-    FTC_CONFIG_ENUM,     /* any enum */
-    FTC_CONFIG_PERCENT,  /* int64_t, parts per million */
-    FTC_CONFIG_STRING,   /* char[], one word of printable ASCII; may be empty */
-    FTC_CONFIG_FRACTION, /* double, above 0 and below 1 */
+    FTC_CONFIG_INT,     /* int64_t */
+    FTC_CONFIG_BOOL,    /* bool */
+    FTC_CONFIG_ENUM,    /* any enum */
+    FTC_CONFIG_PERCENT, /* int64_t, parts per million */
+    FTC_CONFIG_STRING,  /* char[], one word of printable ASCII; may be empty */
+    FTC_CONFIG_REAL,    /* double, above 0 and below the maximum; the word of `names` means 0 */
     FTC_CONFIG_LIST, /* int8_t[]: indices of names in the given order, each once at most, then -1 */
 };
 
@@ -171,6 +172,7 @@ enum ftc_config_need {
     FTC_NEEDS_COMPARED,  /* messages; with vote: results that can be compared */
     FTC_NEEDS_TCP,       /* channels or agents that use TCP */
     FTC_NEEDS_VERBS,     /* channels that use verbs */
+    FTC_NEEDS_CHECKSUMS, /* gossip of values whose flows have checksums */
     FTC_NEEDS_DRILLS,    /* a drill that draws */
     FTC_NEEDS
 };
@@ -180,11 +182,12 @@ struct ftc_config_key {
     const char *section, *key;
     enum ftc_config_type type;
     size_t offset, size;      /* of the field in struct ftc_config */
-    int64_t minimum, maximum; /* of FTC_CONFIG_INT, and in whole percents of FTC_CONFIG_PERCENT */
-    const char *const *names; /* FTC_CONFIG_ENUM, FTC_CONFIG_LIST: NULL-terminated, index = value */
-    const char *fallback;     /* the default, as text */
-    const char *unit;         /* "ms", "" */
-    bool common;              /* most users need it; else it is for experts */
+    int64_t minimum, maximum; /* of FTC_CONFIG_INT, PERCENT (whole percents) and REAL (excluded) */
+    const char *const
+        *names;           /* FTC_CONFIG_ENUM, LIST: NULL-terminated, index = value; REAL: or NULL */
+    const char *fallback; /* the default, as text */
+    const char *unit;     /* "ms", "" */
+    bool common;          /* most users need it; else it is for experts */
     enum ftc_config_need need;
 };
 extern const struct ftc_config_key ftc_config_schema[];
@@ -213,10 +216,10 @@ char *ftc_config_allowed(const struct ftc_config_key *key, char *text, size_t si
  * fails changes nothing. */
 struct ftc_settings {
     struct ftc_config value;
-    char *source[64]; /* "default", "/etc/ftcoll.ini:3", "FTCOLL_JOB_F", "--set"; owned */
-    char *lock[64];   /* the line of /etc/ftcoll.ini that locks the key, or NULL; owned */
+    char *source[96]; /* "default", "/etc/ftcoll.ini:3", "FTCOLL_JOB_F", "--set"; owned */
+    char *lock[96];   /* the line of /etc/ftcoll.ini that locks the key, or NULL; owned */
     bool locks_hold;  /* true: a locked key takes no other value any more */
-    bool common[64];  /* the value is from /etc/ftcoll.ini or the user's file, for all jobs */
+    bool common[96];  /* the value is from /etc/ftcoll.ini or the user's file, for all jobs */
 };
 
 int ftc_settings_init(struct ftc_settings *settings); /* the defaults */

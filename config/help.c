@@ -9,7 +9,7 @@
 #define PERCENT(a, b, c, d, e, f, ...)   FIRST(__VA_ARGS__, )
 #define STRING(a, b, c, d, e, ...)       FIRST(__VA_ARGS__, )
 #define LIST(a, b, c, d, e, f, ...)      FIRST(__VA_ARGS__, )
-#define FRACTION(a, b, c, d, e, ...)     FIRST(__VA_ARGS__, )
+#define REAL(a, b, c, d, e, f, g, ...)   FIRST(__VA_ARGS__, )
 
 static const char *const texts[] = {
 #include "config/rows.h"

@@ -166,9 +166,13 @@
     ENUM("gossip", "neighbourhood", PEERS, gossip_neighbourhood, neighbourhood_names, "hypercube",
         "To which ranks a rank sends in ftc_gossip_allreduce(). pfcc and push-cancel-flow do not "
         "take directed-hypercube."),
-    FRACTION("gossip", "accuracy", PEERS, gossip_accuracy, "1e-9",
+    REAL("gossip", "accuracy", PEERS, gossip_accuracy, 1, NULL, "1e-9",
         "The error of the result of ftc_gossip_allreduce(), relative to its largest element.",
         COMMON),
+    REAL("gossip", "tau", CHECKSUMS, gossip_tau, INT64_C(1000000000000000), auto_names, "auto",
+        "By how much the checksum of a flow may be off in pflc and pfcc; a flow whose checksum is off "
+        "by more is corrupt. It counts in the unit of the inputs times their weights. auto: thresholds "
+        "from the estimate and from rounding, which suit all inputs."),
     BOOL("gossip", "turns", PEERS, gossip_turns, "on",
         "The two ends of a link send in turns, where algorithm and neighbourhood allow it, so "
         "that no messages cross."),

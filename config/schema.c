@@ -32,6 +32,7 @@ static const char *const gossip_algorithm_names[] = {"push-sum", "push-flow", "p
                                                      "pflc",     "pfcc",      NULL};
 static const char *const neighbourhood_names[] = {"full", "hypercube", "directed-hypercube",
                                                   "torus", NULL};
+static const char *const auto_names[] = {"auto", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", "trace", NULL};
 
 #define COMMON                       true
@@ -70,9 +71,9 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", "tra
             IS_COMMON(__VA_ARGS__, false, false), FTC_NEEDS_##needs                                \
     }
 
-#define FRACTION(section, key, needs, field, fallback, ...)                                        \
+#define REAL(section, key, needs, field, maximum, names, fallback, ...)                            \
     {                                                                                              \
-        section, key, FTC_CONFIG_FRACTION, FIELD(field), 0, 0, NULL, fallback, "",                 \
+        section, key, FTC_CONFIG_REAL, FIELD(field), 0, maximum, names, fallback, "",              \
             IS_COMMON(__VA_ARGS__, false, false), FTC_NEEDS_##needs                                \
     }
 
@@ -162,8 +163,10 @@ char *ftc_config_allowed(const struct ftc_config_key *key, char *text, size_t si
     case FTC_CONFIG_PERCENT:
         snprintf(text, size, "0..%lld %%, preset (0.287 %%)", (long long)key->maximum);
         break;
-    case FTC_CONFIG_FRACTION:
-        append(text, size, "a number above 0 and below 1, as 1e-9 or 0.001");
+    case FTC_CONFIG_REAL:
+        snprintf(text, size, "%s%sa number above 0 and below %g, as 1e-9 or 0.001",
+                 key->names != NULL ? key->names[0] : "", key->names != NULL ? ", or " : "",
+                 (double)key->maximum);
         break;
     case FTC_CONFIG_STRING:
         snprintf(text, size, "at most %d printable characters without blanks and semicolons",

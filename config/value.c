@@ -126,13 +126,26 @@ static int parse_percent(const struct ftc_config_key *key, const char *value, co
     return store(key, config, &ppm, sizeof(ppm));
 }
 
-/* 10^POWER_MAX and every integer of DIGITS_MAX digits are exact in a double. So their quotient is
- * rounded only once. */
+/* 10^POWER_MAX and every integer of DIGITS_MAX digits are exact in a double. So their quotient and
+ * their product are rounded only once. */
 #define POWER_MAX  22
 #define DIGITS_MAX 15
 
-/* Parse "0.001" or "2.5e-7" to the nearest double. strtod() would depend on the locale. */
-static bool read_fraction(const char *value, double *fraction)
+/* The decimal places that "e-9", "e6" or "e+6" at *text adds; 0 if there is none. Advances *text
+ * past it. */
+static int read_places(const char **text)
+{
+    const char *sign = *text + (**text == 'e'), *number = sign + (*sign == '-' || *sign == '+');
+    size_t length = strspn(number, "0123456789");
+    if (**text != 'e' || length == 0 || length > 2)
+        return 0;
+    *text = number + length;
+    int places = (int)strtol(number, NULL, 10);
+    return *sign == '-' ? places : -places;
+}
+
+/* Parse "0.001", "2.5e-7" or "1e6" to the nearest double. strtod() would depend on the locale. */
+static bool read_real(const char *value, double *real)
 {
     static const char digits[] = "0123456789";
     size_t whole = strspn(value, digits), decimals = 0;
@@ -140,36 +153,30 @@ static bool read_fraction(const char *value, double *fraction)
     double mantissa = 0, power = 1;
     if (*rest == '.')
         decimals = strspn(++rest, digits);
-    const char *exponent = rest + decimals;
+    const char *end = rest + decimals;
     if (whole == 0 || whole + decimals > DIGITS_MAX || (rest > value + whole && decimals == 0))
         return false;
-    for (const char *c = value; c < exponent; c++)
+    for (const char *c = value; c < end; c++)
         mantissa = *c == '.' ? mantissa : 10 * mantissa + (*c - '0');
-    size_t places = decimals;
-    if (strncmp(exponent, "e-", 2) == 0) {
-        size_t length = strspn(exponent + 2, digits);
-        if (length == 0 || length > 2)
-            return false;
-        places += (size_t)strtoul(exponent + 2, NULL, 10);
-        exponent += 2 + length;
-    }
-    if (*exponent != '\0' || places > POWER_MAX)
+    int places = (int)decimals + read_places(&end);
+    if (*end != '\0' || abs(places) > POWER_MAX)
         return false;
-    for (size_t i = 0; i < places; i++)
+    for (int i = 0; i < abs(places); i++)
         power *= 10;
-    *fraction = mantissa / power;
+    *real = places < 0 ? mantissa * power : mantissa / power;
     return true;
 }
 
-static int parse_fraction(const struct ftc_config_key *key, const char *value, const char *source,
-                          struct ftc_config *config)
+static int parse_real(const struct ftc_config_key *key, const char *value, const char *source,
+                      struct ftc_config *config)
 {
-    double fraction;
-    if (!read_fraction(value, &fraction))
+    double real = 0;
+    bool word = key->names != NULL && strcmp(value, key->names[0]) == 0;
+    if (!word && !read_real(value, &real))
         return refuse_value(key, value, source, "is no such number");
-    if (!(fraction > 0 && fraction < 1))
+    if (!word && !(real > 0 && real < (double)key->maximum))
         return refuse_value(key, value, source, "is out of range");
-    return store(key, config, &fraction, sizeof(fraction));
+    return store(key, config, &real, sizeof(real));
 }
 
 /* Blanks and ';' are not allowed, because reading the value from a file would cut blanks at its
@@ -241,8 +248,8 @@ int ftc_config_parse(const struct ftc_config_key *key, const char *value, const 
         return parse_percent(key, value, source, config);
     case FTC_CONFIG_STRING:
         return parse_string(key, value, source, config);
-    case FTC_CONFIG_FRACTION:
-        return parse_fraction(key, value, source, config);
+    case FTC_CONFIG_REAL:
+        return parse_real(key, value, source, config);
     case FTC_CONFIG_LIST:
         return parse_list(key, value, source, config);
     }
@@ -294,8 +301,11 @@ char *ftc_config_format(const struct ftc_config_key *key, const struct ftc_confi
     case FTC_CONFIG_STRING:
         snprintf(text, size, "%s", (const char *)field);
         break;
-    case FTC_CONFIG_FRACTION:
-        snprintf(text, size, "%.15g", *(const double *)field);
+    case FTC_CONFIG_REAL:
+        if (key->names != NULL && *(const double *)field == 0)
+            snprintf(text, size, "%s", key->names[0]);
+        else
+            snprintf(text, size, "%.15g", *(const double *)field);
         break;
     case FTC_CONFIG_LIST:
         format_list(key, field, text, size);

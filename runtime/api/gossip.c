@@ -61,6 +61,7 @@ static void configure(struct aggregation *a)
 
     a->core.algorithm = (enum ftc_gossip_algorithm)config->gossip_algorithm;
     a->core.accuracy = config->gossip_accuracy;
+    a->core.tau = config->gossip_tau;
     a->core.patience_ns = (uint64_t)config->gossip_patience_us * 1000;
     a->neighbourhood = (enum ftc_neighbourhood_kind)config->gossip_neighbourhood;
     a->end.most_messages = (uint64_t)config->gossip_most_messages;

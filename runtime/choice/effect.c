@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "collectives/agreement/eligible.h"
+#include "collectives/gossip/gossip.h"
 #include "node/segment/segment.h"
 
 typedef const char *idle_fn(const struct ftc_choice_job *job);
@@ -222,6 +223,16 @@ static const char *drills(const struct ftc_choice_job *job)
     return multicasts ? multicast(job) : "that needs another drill, such as drill.message_loss";
 }
 
+/* A call may also choose the algorithm. */
+static const char *checksums(const struct ftc_choice_job *job)
+{
+    int algorithm = job->config->gossip_algorithm;
+
+    if (peers(job) != NULL || algorithm == FTC_GOSSIP_PFLC || algorithm == FTC_GOSSIP_PFCC)
+        return peers(job);
+    return "that needs gossip.algorithm = pflc or pfcc, or calls that ask for one of them";
+}
+
 const char *ftc_choice_idle(const struct ftc_choice_job *job, enum ftc_config_need need)
 {
     static idle_fn *const idle[FTC_NEEDS] = {
@@ -247,6 +258,7 @@ const char *ftc_choice_idle(const struct ftc_choice_job *job, enum ftc_config_ne
         [FTC_NEEDS_COMPARED] = compared,
         [FTC_NEEDS_TCP] = tcp,
         [FTC_NEEDS_VERBS] = verbs,
+        [FTC_NEEDS_CHECKSUMS] = checksums,
         [FTC_NEEDS_DRILLS] = drills,
     };
 

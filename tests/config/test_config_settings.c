@@ -97,6 +97,7 @@ static const char *const changed_values[] = {
     "gossip.algorithm=pflc",
     "gossip.neighbourhood=torus",
     "gossip.accuracy=2.5e-07",
+    "gossip.tau=2.5e-11",
     "gossip.turns=off",
     "gossip.patience_us=100",
     "gossip.most_messages=1099511627776",

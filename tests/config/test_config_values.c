@@ -136,12 +136,42 @@ START_TEST(a_fraction_comes_back_as_the_same_number)
 }
 END_TEST
 
+/* gossip.tau: a word stands for 0, and the number may be great. */
+START_TEST(a_threshold_is_auto_or_any_number)
+{
+    static const struct {
+        const char *text, *dumped;
+        double value;
+    } row[] = {{"auto", "auto", 0},
+               {"1e-11", "1e-11", 1e-11},
+               {"2.5e+6", "2500000", 2.5e6},
+               {"1e14", "100000000000000", 1e14}};
+    char assignment[64], line[64];
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        snprintf(assignment, sizeof(assignment), "gossip.tau=%s", row[i].text);
+        snprintf(line, sizeof(line), "gossip.tau=%s\n", row[i].dumped);
+        set(assignment);
+        ck_assert(settings.value.gossip_tau == row[i].value);
+        char *dump = ftc_settings_dump(&settings);
+        ck_assert_ptr_nonnull(strstr(dump, line));
+        set("gossip.tau=0.5");
+        ck_assert_int_eq(ftc_settings_load(&settings, dump), FTC_SUCCESS);
+        ck_assert(settings.value.gossip_tau == row[i].value);
+        free(dump);
+    }
+    refuse("gossip.tau=0", "--set: gossip.tau: \"0\" is out of range (allowed: auto, or a number "
+                           "above 0 and below 1e+15, as 1e-9 or 0.001)");
+    refuse("gossip.tau=1e15", "--set: gossip.tau: \"1e15\" is out of range (allowed: auto, or a "
+                              "number above 0 and below 1e+15, as 1e-9 or 0.001)");
+}
+END_TEST
+
 START_TEST(what_is_no_fraction_is_refused)
 {
     static const char *const wrong[] = {
-        "some",   "1.",    ".5",  "-0.1", "+0.1", "1e5",  "1e-",
+        "some",   "1.",    ".5",  "-0.1", "+0.1", "1ex",  "1e-",
         "1e-100", "1e-23", "0,5", "0x1",  "nan",  "0.1 ", "0.1234567890123456"};
-    static const char *const outside[] = {"0", "1", "1.5", "0e-9", "12"};
+    static const char *const outside[] = {"0", "1", "1.5", "0e-9", "12", "1e5"};
     char assignment[64], words[160];
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         snprintf(assignment, sizeof(assignment), "gossip.accuracy=%s", wrong[i]);
@@ -261,6 +291,7 @@ int main(void)
     tcase_add_test(values, percentages_are_kept_to_a_part_in_a_million);
     tcase_add_test(values, what_is_no_percentage_is_refused);
     tcase_add_test(values, a_fraction_comes_back_as_the_same_number);
+    tcase_add_test(values, a_threshold_is_auto_or_any_number);
     tcase_add_test(values, what_is_no_fraction_is_refused);
     tcase_add_test(values, a_string_may_be_empty_or_long);
     tcase_add_test(values, a_string_is_one_printable_word);
