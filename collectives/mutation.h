@@ -81,7 +81,10 @@
     X(FREEZE_UNMARKED, "gossip without turns: a rank freezes before all marks have come")          \
     /* of gossip: tests/collectives/test_gossip_inputs.c */                                        \
     X(GREAT_AS_THEY_ARE, "gossip: masses of great inputs keep their size")                         \
-    X(OWN_INPUT_ALONE, "gossip: a rank expects rounding of the size of its own input alone")
+    X(OWN_INPUT_ALONE, "gossip: a rank expects rounding of the size of its own input alone")       \
+    X(TRUST_WHAT_DEATHS_LEFT,                                                                      \
+      "gossip: ranks that hold the same agree, whatever weights they hold")                        \
+    X(WEIGHTS_AS_ONE, "gossip: every weight counts as one of 1 in thresholds")
 
 enum ftc_mutation {
     FTC_MUTATION_NONE,

@@ -232,8 +232,9 @@ FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type
  */
 FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm);
 
-/* Options of ftc_gossip_allreduce(). They must be the same at every rank. Set struct_size to
- * sizeof(ftc_gossip_options). For a field that is zero, [gossip] of the configuration decides. */
+/* Options of ftc_gossip_allreduce(). All but the weight must be the same at every rank. Set
+ * struct_size to sizeof(ftc_gossip_options). For a field that is zero, [gossip] of the
+ * configuration decides. */
 typedef struct ftc_gossip_options {
     size_t struct_size;
     double accuracy;           /* wanted, relative to the largest element; above 0, below 1 */
@@ -241,6 +242,7 @@ typedef struct ftc_gossip_options {
     const char *neighbourhood; /* "full", "hypercube", "directed-hypercube", "torus" */
     int turns;                 /* do the two ends of a link send in turns? 1 yes, -1 no */
     uint64_t max_messages;     /* a rank that has sent so many gives up */
+    const double *weight;      /* of this rank in the mean; NULL: 1 */
 } ftc_gossip_options;
 
 /*
@@ -248,15 +250,20 @@ typedef struct ftc_gossip_options {
  * rank sends messages to random neighbours, and no rank waits for any of them. So the aggregation
  * survives lost messages; with "pflc" and "pfcc" it also survives silently corrupted memory and
  * messages. On success `recv` has the same bits on every survivor. The error is at most half the
- * accuracy, or 2^-48 of the greatest input where inputs cancel so far that this is more;
- * docs/design/gossip.md says what that rests on.
- * The input of a failed rank is left out. send may be FTC_IN_PLACE. ftc_allreduce() gives exact
+ * accuracy, or 2^-48 of the greatest input where inputs cancel so far that this is more. The
+ * error_bound of ftc_gossip_report says how much it is. docs/design/gossip.md says what that rests
+ * on. The input of a failed rank is left out. send may be FTC_IN_PLACE. ftc_allreduce() gives exact
  * results, and is mostly faster.
- * Errors: FTC_ERR_ARG; FTC_ERR_TYPE (another operator); FTC_ERR_NOMEM; FTC_ERR_NOT_CONVERGED at
- * every survivor, with recv unchanged. FTC_ERR_NOT_CONVERGED has one of three causes. A rank has
- * sent max_messages, or has gossiped for gossip.most_seconds. An input is not finite. Or a rank
- * died, and the algorithm ("push-sum", "push-cancel-flow") or the neighbourhood
- * ("directed-hypercube") does not survive that.
+ * Weights: each rank may give a weight w, 0 or more, which holds for all of its elements x. The
+ * mean is then sum(w x) / sum(w) of the survivors (Wimmer 2016, 2.2.1). A rank of weight 0 only
+ * listens: its input is not read. Weights count relative to each other. FTC_SUM takes no weight,
+ * since a weighted sum is the sum of the products w x: multiply before the call.
+ * Errors: FTC_ERR_ARG (also: a weight that is negative, infinite or NaN, or a weight with FTC_SUM);
+ * FTC_ERR_TYPE (another operator); FTC_ERR_NOMEM; FTC_ERR_NOT_CONVERGED at every survivor, with
+ * recv unchanged. FTC_ERR_NOT_CONVERGED has one of four causes. A rank has sent max_messages, or
+ * has gossiped for gossip.most_seconds. An input x, or w x, is not finite. The weights of all
+ * survivors are 0. Or a rank died, and the algorithm ("push-sum", "push-cancel-flow") or the
+ * neighbourhood ("directed-hypercube") does not survive that.
  */
 FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count, ftc_op op,
                                  const ftc_gossip_options *options, ftc_comm *comm);
@@ -274,6 +281,11 @@ typedef struct ftc_gossip_report {
     /* Times of all attempts together: until this rank had converged, from then until all ranks
      * had, and to agree on the result. */
     double gossip_seconds, barrier_seconds, agreement_seconds;
+    /* No element of recv is off by more; the same at every survivor. It is half the accuracy times
+     * the largest element of recv. Where inputs cancel so far that rounding is more, it is that:
+     * 2^-48 of the greatest input, in a sum times the number of survivors. Then the result is
+     * coarser than the accuracy wanted. 0: there was no result, or the job has one rank. */
+    double error_bound;
 } ftc_gossip_report;
 FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *report);
 

@@ -8,10 +8,13 @@
 #include "base/error.h"
 #include "base/mix.h"
 #include "collectives/gossip/internal.h"
+#include "collectives/mutation.h"
 
-/* What a rank contributes: pairs (-least, greatest). First the four pairs named here, then one for
- * each element. */
-enum { REMOVED, MOVED, GIVES_UP, INPUT, PAIRS };
+/* What a rank contributes: pairs (-least, greatest). First the pairs named here, then one for each
+ * element. INPUT is that times the weight; WEIGHT is the initial one, HELD the one held since this
+ * rank settled. KNOWN is the greatest weight (negated) and INPUT that this rank knows of, also of
+ * the dead. */
+enum { REMOVED, MOVED, GIVES_UP, INPUT, WEIGHT, HELD, KNOWN, PAIRS };
 
 struct ftc_gossip_end {
     struct ftc_gossip_end_settings set;
@@ -26,7 +29,9 @@ struct ftc_gossip_end {
     bool hopeless;     /* the result cannot become right */
     enum ftc_gossip_cause gives_up, cause; /* cause of this rank; cause of all */
     int attempts;
-    double input;             /* largest magnitude of an initial value */
+    double input, weight;     /* of the initial mass: largest magnitude of a value; the weight */
+    double held;              /* least weight held since this rank settled */
+    double error;             /* most error of the result */
     double *least, *greatest; /* of the estimates since this rank settled */
     double *pairs;
 };
@@ -37,8 +42,7 @@ size_t ftc_gossip_end_contributes(size_t count)
 }
 
 int ftc_gossip_end_create(struct ftc_gossip_end **out,
-                          const struct ftc_gossip_end_settings *settings, struct ftc_gossip *gossip,
-                          const double *values)
+                          const struct ftc_gossip_end_settings *settings, struct ftc_gossip *gossip)
 {
     size_t count = settings->count;
     struct ftc_gossip_end *end = calloc(1, sizeof(*end));
@@ -56,8 +60,10 @@ int ftc_gossip_end_create(struct ftc_gossip_end **out,
     end->failed_before = ftc_set_count(&end->removed);
     end->greatest = end->least + count;
     end->pairs = end->greatest + count;
+    const double *mass = ftc_gossip_initial(gossip);
     for (size_t i = 0; i < count; i++)
-        end->input = fmax(end->input, fabs(values[i]));
+        end->input = fmax(end->input, fabs(mass[i]));
+    end->weight = mass[count];
     *out = end;
     return FTC_SUCCESS;
 }
@@ -76,12 +82,14 @@ void ftc_gossip_end_destroy(struct ftc_gossip_end *end)
 void ftc_gossip_end_look(struct ftc_gossip_end *end)
 {
     const double *estimate = ftc_gossip_estimate(end->gossip);
+    double held = ftc_gossip_weight(end->gossip);
     bool before = end->settled;
 
     end->settled = ftc_gossip_settled(end->gossip);
     if (!before)
         end->since = ftc_gossip_steps(end->gossip);
     end->moved |= end->entered && !end->settled;
+    end->held = before && end->settled ? fmin(end->held, held) : held;
     for (size_t i = 0; i < end->set.count; i++) {
         end->least[i] = before && end->settled ? fmin(end->least[i], estimate[i]) : estimate[i];
         end->greatest[i] =
@@ -167,6 +175,10 @@ const double *ftc_gossip_end_freeze(struct ftc_gossip_end *end)
     put(end->pairs, MOVED, 0, end->moved || end->hopeless);
     put(end->pairs, GIVES_UP, 0, end->hopeless ? FTC_GOSSIP_CAUSE_HOPELESS : end->gives_up);
     put(end->pairs, INPUT, 0, end->input);
+    put(end->pairs, WEIGHT, end->weight, end->weight);
+    put(end->pairs, HELD, end->held, ftc_gossip_weight(end->gossip));
+    put(end->pairs, KNOWN, -ldexp(0.5, end->gossip->sizes.weight),
+        ldexp(0.5, end->gossip->sizes.input));
     for (size_t i = 0; i < end->set.count; i++)
         put(end->pairs, PAIRS + i, end->least[i], end->greatest[i]);
     return end->pairs;
@@ -190,8 +202,28 @@ static enum ftc_gossip_cause cause_of(const double *decided)
                                                   : FTC_GOSSIP_CAUSE_ATTEMPTS;
 }
 
+/* What masses of such sizes do, by rounding, to an average whose largest element is `size`
+ * (gossip.md, rules 7 and 9). */
+static double rounding(const double *decided, double size, double input, double weight)
+{
+    double held = least(decided, HELD) / 2 + greatest(decided, HELD) / 2;
+    double mean = fmax(fmin(held, greatest(decided, WEIGHT)), least(decided, WEIGHT));
+
+    return FTC_GOSSIP_FLOOR * fmax(input, size * weight) / mean;
+}
+
+/* May the average be wrong, though all hold the same (gossip.md, rule 10)? A rank holds a negative
+ * weight, or the dead have left rounding that is larger than what is tolerated. */
+static bool is_doubtful(const double *decided, bool died, double size, double most)
+{
+    double left = rounding(decided, size, greatest(decided, KNOWN), -least(decided, KNOWN));
+
+    return !FTC_MUTATED(TRUST_WHAT_DEATHS_LEFT) &&
+           (!(least(decided, HELD) >= 0) || (died && left > most));
+}
+
 /* Are least and greatest of each element near enough? Each comparison is false for a NaN. */
-static bool near(const struct ftc_gossip_end *end, const double *decided, double *average)
+static bool near(struct ftc_gossip_end *end, const double *decided, bool died, double *average)
 {
     double size = 0, spread = 0;
 
@@ -203,7 +235,10 @@ static bool near(const struct ftc_gossip_end *end, const double *decided, double
         size = fmax(size, fabs(average[i]));
         spread = fmax(spread, high - low);
     }
-    return spread <= fmax(end->set.accuracy * size, FTC_GOSSIP_FLOOR * greatest(decided, INPUT));
+    double most = fmax(end->set.accuracy * size, rounding(decided, size, greatest(decided, INPUT),
+                                                          greatest(decided, WEIGHT)));
+    end->error = most / 2;
+    return spread <= most && !is_doubtful(decided, died, size, most);
 }
 
 static void thaw(struct ftc_gossip_end *end)
@@ -225,7 +260,12 @@ enum ftc_gossip_verdict ftc_gossip_end_decide(struct ftc_gossip_end *end, const 
         end->cause = FTC_GOSSIP_CAUSE_HOPELESS;
         return FTC_GOSSIP_GIVEN_UP;
     }
-    if (same && still && near(end, decided, average))
+    if (greatest(decided, WEIGHT) == 0) {
+        end->cause =
+            end->cause == FTC_GOSSIP_CAUSE_HOPELESS ? end->cause : FTC_GOSSIP_CAUSE_WEIGHTLESS;
+        return FTC_GOSSIP_GIVEN_UP;
+    }
+    if (same && still && near(end, decided, died, average))
         return FTC_GOSSIP_AGREED;
     if (same && still && died)
         return FTC_GOSSIP_ANEW;
@@ -233,6 +273,11 @@ enum ftc_gossip_verdict ftc_gossip_end_decide(struct ftc_gossip_end *end, const 
         return FTC_GOSSIP_GIVEN_UP;
     thaw(end);
     return FTC_GOSSIP_AGAIN;
+}
+
+double ftc_gossip_end_error(const struct ftc_gossip_end *end)
+{
+    return end->error;
 }
 
 enum ftc_gossip_cause ftc_gossip_end_cause(const struct ftc_gossip_end *end)

@@ -11,13 +11,15 @@
  *    what has arrived; without turns it waits for the marks. Then it freezes: it takes in no
  *    message and sends none. It contributes the least and the greatest estimate since it settled,
  *    element by element, a digest of the ranks that it has removed, whether its estimate has stood
- *    still since before the barrier, and the cause if it gives up.
+ *    still since before the barrier, the cause if it gives up, its weight, the weight that it
+ *    holds now, and the greatest of its inputs times its weight.
  *
  * The decision of the second agreement says what follows. Its value and its failed set are all that
  * this depends on, so it is the same at every rank:
+ * - Give up, if the weights of all ranks are 0.
  * - Success, if no estimate has moved since before the barrier, all have removed exactly the failed
  *   set of the decision, and greatest - least <= accuracy * |middle|, or <= 2^-47 of the
- *   greatest initial value (docs/design/gossip.md, rule 7). |middle| is the largest magnitude of
+ *   greatest input (docs/design/gossip.md, rules 7 and 9). |middle| is the largest magnitude of
  *   all elements. The result is the middle.
  * - Anew, if all this holds but the distance, and ranks have died since the beginning. Then there
  *   may be no path between two survivors. Gossip begins anew, from the same initial values, in a
@@ -70,14 +72,14 @@ enum ftc_gossip_cause {
     /* A rank was told ftc_gossip_end_give_up(), or a rank died and the algorithm does not survive
      * that. */
     FTC_GOSSIP_CAUSE_HOPELESS,
+    FTC_GOSSIP_CAUSE_WEIGHTLESS, /* the weights of all survivors are 0 */
     FTC_GOSSIP_CAUSES
 };
 
-/* `values`: the input of this rank, count doubles. `gossip` is used, not owned. Error:
- * FTC_ERR_NOMEM. */
+/* `gossip` has not started; it is used, not owned. Error: FTC_ERR_NOMEM. */
 int ftc_gossip_end_create(struct ftc_gossip_end **out,
-                          const struct ftc_gossip_end_settings *settings, struct ftc_gossip *gossip,
-                          const double *values);
+                          const struct ftc_gossip_end_settings *settings,
+                          struct ftc_gossip *gossip);
 void ftc_gossip_end_destroy(struct ftc_gossip_end *end); /* NULL is legal */
 
 /* To be called after each input of the gossip. */
@@ -116,6 +118,9 @@ enum ftc_gossip_verdict {
 enum ftc_gossip_verdict ftc_gossip_end_decide(struct ftc_gossip_end *end, const double *decided,
                                               const struct ftc_set *failed, double *average);
 
+/* After FTC_GOSSIP_AGREED: no element of the average is off by more, the same at every rank. It is
+ * half the accuracy of the largest element, or more where inputs cancel (gossip.md, rule 7). */
+double ftc_gossip_end_error(const struct ftc_gossip_end *end);
 /* After FTC_GOSSIP_GIVEN_UP: the cause, the same at every rank. */
 enum ftc_gossip_cause ftc_gossip_end_cause(const struct ftc_gossip_end *end);
 int ftc_gossip_end_attempts(const struct ftc_gossip_end *end); /* number of attempts so far */

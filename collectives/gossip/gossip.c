@@ -48,6 +48,9 @@ int ftc_gossip_check(const struct ftc_gossip_settings *settings)
     bool directed = settings->neighbourhood.kind == FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE;
     if (settings->count == 0)
         return ftc_error_set(FTC_ERR_ARG, "gossip: no values");
+    if (settings->weight != NULL && !(*settings->weight >= 0 && isfinite(*settings->weight)))
+        return ftc_error_set(FTC_ERR_ARG, "gossip: weight %g: take 0 or more, and no infinity",
+                             *settings->weight);
     if (!(settings->accuracy > 0 && settings->accuracy < 1) || !(settings->tau >= 0))
         return ftc_error_set(
             FTC_ERR_ARG, "gossip: accuracy %g, tau %g: 0 < accuracy < 1 and tau >= 0 are needed",
@@ -92,10 +95,12 @@ static bool allocate(struct ftc_gossip *g)
     return true;
 }
 
-/* gossip.md, rule 8: the unit of the masses, where the greatest input is below 2^exponent. */
-static double unit_of(int exponent)
+/* gossip.md, rule 8: the unit of the masses of a rank that knows these sizes. */
+static double unit_of(const struct ftc_gossip_sizes *sizes)
 {
-    return exponent > GREAT && !FTC_MUTATED(GREAT_AS_THEY_ARE) ? FTC_GOSSIP_SMALL : 1;
+    bool great = sizes->input > GREAT || sizes->weight > GREAT;
+
+    return great && !FTC_MUTATED(GREAT_AS_THEY_ARE) ? FTC_GOSSIP_SMALL : 1;
 }
 
 /* Keeps all masses in the small unit from now on. */
@@ -110,27 +115,27 @@ static void shrink(struct ftc_gossip *g)
         g->initial[i] *= FTC_GOSSIP_SMALL;
 }
 
-/* gossip.md, rule 7: there is an input of 2^(exponent - 1) or more. */
-static void learn(struct ftc_gossip *g, int exponent)
+/* gossip.md, rules 7 and 9: there are masses of these sizes. */
+static void learn(struct ftc_gossip *g, const struct ftc_gossip_sizes *sizes)
 {
-    if (exponent <= g->exponent)
-        return;
-    g->exponent = exponent;
-    g->floor = ldexp(FTC_GOSSIP_FLOOR / 2, exponent);
-    if (unit_of(exponent) < g->unit)
+    struct ftc_gossip_sizes *own = &g->sizes;
+
+    own->input = sizes->input > own->input ? sizes->input : own->input;
+    own->weight = sizes->weight > own->weight ? sizes->weight : own->weight;
+    own->least = sizes->least < own->least ? sizes->least : own->least;
+    if (unit_of(own) < g->unit)
         shrink(g);
-    g->scale = fmax(g->scale, ldexp(g->unit * (double)g->set.count, exponent));
+    g->scale = fmax(g->scale, fmax(ldexp(g->unit * (double)g->set.count, own->input),
+                                   ldexp(g->unit / 2, own->weight)));
 }
 
-static void learn_own(struct ftc_gossip *g, double input)
+static int exponent_of(double number)
 {
-    int exponent;
+    int exponent = LEAST;
 
-    frexp(input, &exponent);
-    g->unit = 1;
-    g->exponent = LEAST;
-    if (input > 0 && isfinite(input))
-        learn(g, exponent);
+    if (number > 0 && isfinite(number))
+        frexp(number, &exponent);
+    return exponent;
 }
 
 static void fill(struct ftc_gossip *g, const double *values)
@@ -138,12 +143,18 @@ static void fill(struct ftc_gossip *g, const double *values)
     size_t count = g->set.count;
     double input = 0;
 
+    g->weight = g->set.weight != NULL ? *g->set.weight : 1;
+    g->set.weight = NULL;
     for (size_t i = 0; i < count; i++) {
-        g->initial[i] = g->value[i] = g->anchor[i] = values[i];
+        g->initial[i] = values[i];
+        g->value[i] = g->anchor[i] = g->weight > 0 ? values[i] / g->weight : NAN;
         input = fmax(input, fabs(values[i]));
     }
-    g->initial[count] = 1;
-    learn_own(g, input);
+    g->initial[count] = g->weight;
+    g->unit = 1;
+    g->sizes = (struct ftc_gossip_sizes){exponent_of(input), exponent_of(g->weight),
+                                         exponent_of(g->weight)};
+    learn(g, &g->sizes);
     if (g->ops->checksum)
         ftc_mass_mend(g->initial, g->width);
     memcpy(g->kept, g->initial, g->width * sizeof(double));
@@ -204,7 +215,7 @@ bool ftc_gossip_sound(const struct ftc_gossip *gossip)
 
 const double *ftc_gossip_initial(const struct ftc_gossip *gossip)
 {
-    for (size_t i = 0; i < gossip->set.count; i++)
+    for (size_t i = 0; i <= gossip->set.count; i++)
         gossip->came[i] = gossip->initial[i] / gossip->unit;
     return gossip->came;
 }
@@ -320,6 +331,13 @@ bool ftc_gossip_is_mark(const void *head)
     return *(const unsigned char *)head == FTC_GOSSIP_MARK;
 }
 
+static int read_exponent(struct ftc_reader *reader)
+{
+    int exponent = ftc_read_u16(reader);
+
+    return LEAST + (exponent < MOST - LEAST ? exponent : MOST - LEAST);
+}
+
 static bool read_letter(const struct ftc_gossip *g, const void *bytes, size_t size,
                         struct ftc_gossip_letter *letter)
 {
@@ -327,11 +345,11 @@ static bool read_letter(const struct ftc_gossip *g, const void *bytes, size_t si
 
     *letter = (struct ftc_gossip_letter){.kind = ftc_read_u8(&reader)};
     letter->active = ftc_read_u8(&reader) & 1;
-    ftc_read_align(&reader, 4);
+    letter->sizes.least = read_exponent(&reader);
     letter->number = ftc_read_u32(&reader);
     letter->cancels = ftc_read_u32(&reader);
-    uint32_t exponent = ftc_read_u32(&reader);
-    letter->exponent = LEAST + (exponent < MOST - LEAST ? (int)exponent : MOST - LEAST);
+    letter->sizes.input = read_exponent(&reader);
+    letter->sizes.weight = read_exponent(&reader);
     size_t mass = bytes_of_mass(g, letter->kind);
     if (mass > 0)
         letter->mass = ftc_read_bytes(&reader, mass);
@@ -346,10 +364,11 @@ static void write_letter(struct ftc_gossip *g, const struct ftc_gossip_queued *q
 
     ftc_write_u8(&writer, (uint8_t)queued->kind);
     ftc_write_u8(&writer, link->active);
-    ftc_write_align(&writer, 4);
+    ftc_write_u16(&writer, (uint16_t)(g->sizes.least - LEAST));
     ftc_write_u32(&writer, queued->kind == FTC_GOSSIP_MARK ? g->mark : link->number);
     ftc_write_u32(&writer, link->cancels);
-    ftc_write_u32(&writer, (uint32_t)(g->exponent - LEAST));
+    ftc_write_u16(&writer, (uint16_t)(g->sizes.input - LEAST));
+    ftc_write_u16(&writer, (uint16_t)(g->sizes.weight - LEAST));
     g->size = HEAD_BYTES + mass;
     if (mass == 0)
         return;
@@ -446,12 +465,12 @@ static void take_mark(struct ftc_gossip *g, int link, const struct ftc_gossip_le
         g->steady = 0;
 }
 
-/* gossip.md, rules 7 and 8: this rank now knows of all inputs that the sender knows of. */
+/* gossip.md, rules 7 to 9: this rank now knows of all masses that the sender knows of. */
 static void adapt(struct ftc_gossip *g, struct ftc_gossip_letter *letter)
 {
     if (!FTC_MUTATED(OWN_INPUT_ALONE))
-        learn(g, letter->exponent);
-    letter->unit = g->unit / unit_of(letter->exponent);
+        learn(g, &letter->sizes);
+    letter->unit = g->unit / unit_of(&letter->sizes);
 }
 
 int ftc_gossip_receive(struct ftc_gossip *gossip, int from, const void *bytes, size_t size)

@@ -43,10 +43,13 @@ struct ftc_gossip_settings {
     struct ftc_neighbourhood neighbourhood;
     enum ftc_gossip_algorithm algorithm;
     size_t count; /* number of values, at least 1 */
+    /* The weight of this rank in the average: 0 or more, finite; read by ftc_gossip_create() alone.
+     * NULL: 1. */
+    const double *weight;
     /* The relative error that is aimed at. The thresholds and ftc_gossip_settled() use it. */
     double accuracy;
     /* A checksum that is off by more is corrupt. 0: gossip computes thresholds from the estimate
-     * and the rounding unit (docs/design/gossip.md, "tau"). */
+     * and the rounding unit (docs/design/gossip.md, "tau"). It is of the size of the values. */
     double tau;
     /* The two ends of a link send in turns. A draw says which end begins. So no two messages meet
      * (figure 2.3), and none follows another one that is unanswered (figure 2.5). Not for push-sum,
@@ -83,8 +86,8 @@ bool ftc_gossip_is_mark(const void *head);
 
 struct ftc_gossip;
 
-/* `values`: count doubles, which are copied. Errors: FTC_ERR_ARG like ftc_gossip_check(),
- * FTC_ERR_NOMEM. */
+/* `values`: count doubles, which are copied: the input times the weight. Errors: FTC_ERR_ARG like
+ * ftc_gossip_check(), FTC_ERR_NOMEM. */
 int ftc_gossip_create(struct ftc_gossip **out, const struct ftc_gossip_settings *settings,
                       const double *values);
 void ftc_gossip_destroy(struct ftc_gossip *gossip); /* NULL is legal */
@@ -106,8 +109,11 @@ void ftc_gossip_timer(struct ftc_gossip *gossip);
 bool ftc_gossip_next_output(struct ftc_gossip *gossip, struct ftc_gossip_output *output);
 
 /* The estimate of the average: count doubles, valid until the next input. They may be infinite or
- * NaN with an algorithm that does not heal. */
+ * NaN with an algorithm that does not heal, and are NaN while this rank holds no weight
+ * (docs/design/gossip.md, rule 10). */
 const double *ftc_gossip_estimate(const struct ftc_gossip *gossip);
+/* The weight that this rank holds. In the mean it is that of all ranks. */
+double ftc_gossip_weight(const struct ftc_gossip *gossip);
 /* Has the estimate stood still, within half the accuracy, for 4 + 2 log2 n steps? This is a guess
  * of this rank alone. gossip/end.h says what else is needed. */
 bool ftc_gossip_settled(const struct ftc_gossip *gossip);
@@ -119,8 +125,8 @@ bool ftc_gossip_answered(const struct ftc_gossip *gossip, uint64_t step);
 /* Is the initial value right, as far as its checksum tells? False: it has changed, and could not be
  * repaired. */
 bool ftc_gossip_sound(const struct ftc_gossip *gossip);
-/* The initial value of this rank: count doubles, valid until the next input. It is right if
- * ftc_gossip_sound(). */
+/* The initial mass of this rank: count doubles, the input times the weight, and then the weight.
+ * Valid until the next input. It is right if ftc_gossip_sound(). */
 const double *ftc_gossip_initial(const struct ftc_gossip *gossip);
 /* From now on the estimate must stand still anew for ftc_gossip_settled(). */
 void ftc_gossip_unsettle(struct ftc_gossip *gossip);

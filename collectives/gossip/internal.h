@@ -12,6 +12,13 @@
  * 7). */
 #define FTC_GOSSIP_FLOOR 0x1p-47
 
+/* What a rank knows of the initial masses of all ranks (gossip.md, rules 7 to 9). */
+struct ftc_gossip_sizes {
+    int input;  /* the greatest input times its weight is below 2^input */
+    int weight; /* the greatest weight is below 2^weight */
+    int least;  /* the least weight is 2^(least - 1) or more */
+};
+
 /* One end of a link. Numbers of messages and steps count from the beginning of the operation. */
 struct ftc_gossip_link {
     bool dead;       /* the neighbour has failed */
@@ -35,9 +42,9 @@ struct ftc_gossip_letter {
     uint32_t number;
     uint8_t kind, active;
     uint32_t cancels;
-    int exponent;              /* the greatest input that the sender knows of is below 2^exponent */
-    double unit;               /* factor that brings the mass into the receiver's unit */
-    const unsigned char *mass; /* ops->masses * width doubles, unaligned; NULL: no mass */
+    struct ftc_gossip_sizes sizes; /* what the sender knows */
+    double unit;                   /* factor that brings the mass into the receiver's unit */
+    const unsigned char *mass;     /* ops->masses * width doubles, unaligned; NULL: no mass */
 };
 
 enum ftc_gossip_letter_kind {
@@ -91,15 +98,15 @@ struct ftc_gossip {
     double *came;   /* pflc, pfcc: a received mass, while it is checked */
     double *value;  /* the last sound estimate, divided by its weight */
     double *anchor; /* the estimate that later ones are compared with */
+    double weight;  /* of the last sound estimate, in unit 1 */
     double scale;   /* pflc, pfcc: largest sum of magnitudes of a sound mass so far */
-    int exponent;   /* the greatest input that this rank knows of is below 2^exponent */
-    double floor;   /* what rounding may do to an estimate (gossip.md, rule 7) */
-    double unit;    /* of all masses: 1 or FTC_GOSSIP_SMALL */
-    int steady;     /* number of steps in which the estimate has stayed near the anchor */
-    bool more;      /* other messages wait for this rank */
-    bool owed;      /* messages were taken in that have not set off a push yet */
-    uint32_t mark;  /* number of the attempt whose marks were sent; 0: none */
-    int dead;       /* number of links whose other end has failed */
+    struct ftc_gossip_sizes sizes; /* what this rank knows of all ranks */
+    double unit;                   /* of all masses: 1 or FTC_GOSSIP_SMALL */
+    int steady;    /* number of steps in which the estimate has stayed near the anchor */
+    bool more;     /* other messages wait for this rank */
+    bool owed;     /* messages were taken in that have not set off a push yet */
+    uint32_t mark; /* number of the attempt whose marks were sent; 0: none */
+    int dead;      /* number of links whose other end has failed */
     uint64_t steps;
     uint64_t random;
     int directed; /* the link that ftc_gossip_direct() asked for; -1: none */
@@ -124,6 +131,8 @@ static inline bool ftc_gossip_alone(const struct ftc_gossip *g)
 /* gossip/estimate.c */
 /* Called by prepare(): the estimate is sound. Computes `value` from it. */
 void ftc_gossip_value_set(struct ftc_gossip *g);
+/* The size of the weight of a mass (gossip.md, rule 9); 1 if all weights are 1. */
+double ftc_gossip_weight_size(const struct ftc_gossip *g);
 
 /* gossip/links.c. Functions that return a link return -1 if there is none. */
 bool ftc_gossip_usable(const struct ftc_gossip *g, int link); /* may this end send? */

@@ -35,8 +35,7 @@ static bool suspicious(const struct ftc_gossip *g, const double *mass)
     return !(ftc_mass_error(mass, g->width) <= explained);
 }
 
-/* gossip.md, rule 6. The size of the weight is 1. So the smaller one, weight or value, is hurt
- * first. */
+/* gossip.md, rules 6 and 9. The smaller one, weight or value, is hurt first. */
 static bool harmful(const struct ftc_gossip *g, const double *mass)
 {
     double size = 0;
@@ -45,7 +44,8 @@ static bool harmful(const struct ftc_gossip *g, const double *mass)
         return suspicious(g, mass);
     for (size_t i = 0; i < g->set.count; i++)
         size = fmax(size, fabs(g->value[i]));
-    double stays = fmin(size, 1) * g->unit / (FTC_MUTATED(KEEP_WHAT_IS_HARMFUL) ? UNIT : 1);
+    double stays = fmin(size, 1) * ftc_gossip_weight_size(g) * g->unit /
+                   (FTC_MUTATED(KEEP_WHAT_IS_HARMFUL) ? UNIT : 1);
     return !(ftc_mass_error(mass, g->width) <= stays);
 }
 

@@ -13,7 +13,7 @@
 #include "collectives/mutation.h"
 
 /* Differs from FTC_FRAME_VERSION in two bits, so that no flip turns one into the other. */
-#define GOSSIP_VERSION 7
+#define GOSSIP_VERSION 12
 #define CHECKSUM_AT    40 /* the letter's head comes after it */
 /* Otherwise 0. No flip turns one into the other, so `turns` is right in a damaged head, too. */
 #define IN_TURNS 0xff

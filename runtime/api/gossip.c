@@ -28,8 +28,11 @@ struct aggregation {
     struct ftc_gossip_end_settings end;
     enum ftc_neighbourhood_kind neighbourhood;
     int operator_code;
-    double *input;   /* count doubles; zeroes if the caller's input is not finite */
-    bool finite;     /* the caller's input is finite */
+    double weight; /* of this rank */
+    /* count doubles, the input times the weight, and the weight; zeroes if a product is not
+     * finite. */
+    double *input;
+    bool finite;     /* all products are finite */
     double *average; /* count doubles: the result */
     double *decided; /* ftc_gossip_end_contributes() doubles: the value of the last agreement */
 };
@@ -68,6 +71,19 @@ static void configure(struct aggregation *a)
     a->end.most_attempts = ATTEMPTS;
 }
 
+static int take_weight(struct aggregation *a, const double *weight)
+{
+    if (weight == NULL)
+        return FTC_SUCCESS;
+    if (a->operator_code == CODE_SUM)
+        return ftc_error_set(FTC_ERR_ARG, "a weight goes with FTC_AVG alone: for a weighted sum, "
+                                          "multiply the inputs before the call");
+    if (!(*weight >= 0 && isfinite(*weight)))
+        return ftc_error_set(FTC_ERR_ARG, "weight %g: take 0 or more, and no infinity", *weight);
+    a->weight = *weight;
+    return FTC_SUCCESS;
+}
+
 /* Takes the settings that the options of the call give instead. */
 static int override(struct aggregation *a, const ftc_gossip_options *options)
 {
@@ -92,18 +108,18 @@ static int override(struct aggregation *a, const ftc_gossip_options *options)
         a->core.accuracy = options->accuracy;
     if (options->max_messages != 0)
         a->end.most_messages = options->max_messages;
-    return FTC_SUCCESS;
+    return take_weight(a, options->weight);
 }
 
 /* Without an option of the call, turns are used if the configuration says so and they are possible.
  * If the call asks for impossible turns, ftc_gossip_check() refuses. */
-static bool choose_turns(const struct aggregation *a, const ftc_gossip_options *options)
+static bool choose_turns(const struct aggregation *a, int turns)
 {
     bool possible = a->core.algorithm != FTC_GOSSIP_PUSH_SUM &&
                     a->neighbourhood != FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE;
 
-    if (options != NULL && options->turns != 0)
-        return options->turns > 0;
+    if (turns != 0)
+        return turns > 0;
     return a->comm->process->config.gossip_turns && possible;
 }
 
@@ -121,21 +137,26 @@ static int check_buffers(const void *send, const void *recv, size_t count, ftc_o
 static int check(struct aggregation *a, const void *send, const void *recv, size_t count, ftc_op op,
                  const ftc_gossip_options *options)
 {
+    ftc_gossip_options full = {0}; /* that of an older program is shorter: it ends before weight */
     int rc = check_buffers(send, recv, count, op);
 
-    if (rc == FTC_SUCCESS && options != NULL && options->struct_size < sizeof(*options))
+    if (rc == FTC_SUCCESS && options != NULL &&
+        options->struct_size < offsetof(ftc_gossip_options, weight))
         rc = ftc_error_set(FTC_ERR_ARG, "set options.struct_size to sizeof(ftc_gossip_options)");
     if (rc != FTC_SUCCESS)
         return rc;
+    if (options != NULL)
+        memcpy(&full, options,
+               options->struct_size < sizeof(full) ? options->struct_size : sizeof(full));
+    a->operator_code = op == FTC_SUM ? CODE_SUM : CODE_AVG;
     configure(a);
-    rc = options != NULL ? override(a, options) : FTC_SUCCESS;
-    a->core.turns = choose_turns(a, options);
+    rc = override(a, &full);
+    a->core.turns = choose_turns(a, full.turns);
     a->core.count = a->end.count = count;
     a->end.accuracy = a->core.accuracy;
     a->end.survives =
         ftc_gossip_survives(a->core.algorithm) &&
         a->neighbourhood != FTC_NEIGHBOURHOOD_DIRECTED_HYPERCUBE; /* it needs each of its links */
-    a->operator_code = op == FTC_SUM ? CODE_SUM : CODE_AVG;
     return rc;
 }
 
@@ -175,22 +196,26 @@ static int settle_settings(struct aggregation *a, const struct ftc_set *failed)
     return rc == FTC_SUCCESS ? ftc_gossip_check(&a->core) : rc;
 }
 
-/* An input that is not finite is replaced by zeroes. The result cannot be right then, and begin()
- * gives up, which all ranks learn. */
+/* Products that are not finite are replaced by zeroes. The result cannot be right then, and begin()
+ * gives up, which all ranks learn. The input of a rank without weight is not read. */
 static int take_input(struct aggregation *a, const double *input)
 {
     size_t count = a->core.count, contributes = ftc_gossip_end_contributes(count);
 
-    a->input = calloc(2 * count + contributes, sizeof(double));
+    a->input = calloc(2 * count + 1 + contributes, sizeof(double));
     if (a->input == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip about %zu doubles", count);
-    a->average = a->input + count;
+    a->average = a->input + count + 1;
     a->decided = a->average + count;
+    a->core.weight = &a->input[count];
+    a->input[count] = a->weight;
     a->finite = true;
-    for (size_t i = 0; i < count; i++)
-        a->finite &= isfinite(input[i]) != 0;
-    if (a->finite)
-        memcpy(a->input, input, count * sizeof(double));
+    for (size_t i = 0; a->weight > 0 && i < count; i++) {
+        a->input[i] = input[i] * a->weight;
+        a->finite &= isfinite(a->input[i]) != 0;
+    }
+    if (!a->finite)
+        memset(a->input, 0, count * sizeof(double));
     return FTC_SUCCESS;
 }
 
@@ -200,7 +225,7 @@ static int create(struct aggregation *a)
 
     int rc = ftc_gossip_create(&run->core, &a->core, a->input);
     if (rc == FTC_SUCCESS)
-        rc = ftc_gossip_end_create(&run->end, &a->end, run->core, a->input);
+        rc = ftc_gossip_end_create(&run->end, &a->end, run->core);
     return rc;
 }
 
@@ -419,7 +444,7 @@ static void start_anew(struct aggregation *a)
 {
     struct ftc_comm *comm = a->comm;
 
-    memcpy(a->input, ftc_gossip_initial(comm->gossip->core), a->core.count * sizeof(double));
+    memcpy(a->input, ftc_gossip_initial(comm->gossip->core), (a->core.count + 1) * sizeof(double));
     add_to_report(comm);
     destroy(comm);
     if (start(a, decided_failed(comm)) != FTC_SUCCESS)
@@ -435,6 +460,7 @@ static int no_result(const struct aggregation *a)
         [FTC_GOSSIP_CAUSE_HOPELESS] =
             "an input is not finite, or a rank died: take finite inputs, and push-flow, pflc or "
             "pfcc in an undirected neighbourhood",
+        [FTC_GOSSIP_CAUSE_WEIGHTLESS] = "the weights of all survivors are 0: give one of them more",
         [FTC_GOSSIP_CAUSE_MESSAGES] =
             "a rank has sent as many messages as it may: take a coarser accuracy, another "
             "algorithm, or a greater gossip.most_messages",
@@ -489,6 +515,17 @@ static void return_to_board(struct ftc_comm *comm)
         ftc_board_decided(comm->board, ftc_member_next_op(comm->member), decided_failed(comm));
 }
 
+static void give_result(struct aggregation *a, double *recv)
+{
+    struct ftc_comm *comm = a->comm;
+    int living = comm->size - ftc_set_count(decided_failed(comm));
+    int times = a->operator_code == CODE_SUM ? living : 1;
+
+    for (size_t i = 0; i < a->core.count; i++)
+        recv[i] = a->average[i] * times;
+    comm->gossip->report.error_bound = ftc_gossip_end_error(comm->gossip->end) * times;
+}
+
 static int aggregate(struct aggregation *a, const double *input, double *recv)
 {
     struct ftc_comm *comm = a->comm;
@@ -507,9 +544,8 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
             comm->lost = ftc_set_count(decided_failed(comm)) - before;
             return_to_board(comm);
         }
-        int living = comm->size - ftc_set_count(decided_failed(comm));
-        for (size_t i = 0; rc == FTC_SUCCESS && i < a->core.count; i++)
-            recv[i] = a->operator_code == CODE_SUM ? a->average[i] * living : a->average[i];
+        if (rc == FTC_SUCCESS)
+            give_result(a, recv);
         destroy(comm);
     }
     ftc_call_leave(comm);
@@ -518,15 +554,18 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
 }
 
 /* Without values, or in a job of one rank, only a barrier is left to do. */
-static int aggregate_nothing(struct ftc_comm *comm, const void *send, void *recv, size_t count,
-                             int code)
+static int aggregate_nothing(const struct aggregation *a, const void *send, void *recv,
+                             size_t count)
 {
     struct ftc_call call = {.signature = {.kind = FTC_CALL_GOSSIP,
                                           .type = FTC_DOUBLE,
-                                          .operator_code = (uint8_t)code,
+                                          .operator_code = (uint8_t)a->operator_code,
                                           .root = -1}};
-    int rc = ftc_call_run(comm, &call, NULL);
+    int rc = ftc_call_run(a->comm, &call, NULL);
 
+    if (rc == FTC_SUCCESS && a->weight == 0 && count > 0)
+        return ftc_error_set(FTC_ERR_NOT_CONVERGED,
+                             "the weight of the only rank is 0: give it more");
     if (rc == FTC_SUCCESS && send != FTC_IN_PLACE && count > 0)
         memmove(recv, send, count * sizeof(double));
     return rc;
@@ -535,7 +574,7 @@ static int aggregate_nothing(struct ftc_comm *comm, const void *send, void *recv
 FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count, ftc_op op,
                                  const ftc_gossip_options *options, ftc_comm *comm)
 {
-    struct aggregation a = {.comm = comm};
+    struct aggregation a = {.comm = comm, .weight = 1};
     int rc = ftc_call_check(comm);
 
     if (rc == FTC_SUCCESS)
@@ -546,7 +585,7 @@ FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count,
     if (rc != FTC_SUCCESS)
         return rc;
     if (comm->process->alone || count == 0)
-        return ftc_call_end(comm, aggregate_nothing(comm, send, recv, count, a.operator_code));
+        return ftc_call_end(comm, aggregate_nothing(&a, send, recv, count));
     uint64_t number = FTC_PROBES ? ftc_call_number(comm) : 0;
 
     if (FTC_PROBES)
@@ -555,21 +594,4 @@ FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count,
     if (FTC_PROBES)
         ftc_call_probe_end(FTC_CALL_GOSSIP, number, count * sizeof(double), rc);
     return ftc_call_end(comm, rc);
-}
-
-FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *report)
-{
-    int rc = ftc_call_check(comm);
-
-    if (rc == FTC_SUCCESS && (report == NULL || report->struct_size < sizeof(report->struct_size)))
-        rc = ftc_error_set(FTC_ERR_ARG,
-                           "give a report with struct_size set to sizeof(ftc_gossip_report)");
-    if (rc == FTC_SUCCESS)
-        rc = ftc_call_begin(comm);
-    if (rc != FTC_SUCCESS)
-        return rc;
-    ftc_gossip_report full = comm->gossip != NULL ? comm->gossip->report : (ftc_gossip_report){0};
-    full.struct_size = report->struct_size;
-    memcpy(report, &full, full.struct_size < sizeof(full) ? full.struct_size : sizeof(full));
-    return ftc_call_end(comm, FTC_SUCCESS);
 }

@@ -1,9 +1,10 @@
-/* The validate calls and ftc_last_report(): what the caller can learn about failures. */
+/* The validate calls and the reports: what the caller can learn about failures. */
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "runtime/algorithms/gossip.h"
 #include "runtime/api/call.h"
 #include "runtime/comm/drive.h"
 #include "runtime/process/progress.h"
@@ -218,4 +219,22 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
     report_integrity(comm, &last, &full);
     memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));
     return ftc_call_end(comm, 0);
+}
+
+/* The same for the last gossip. */
+FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *report)
+{
+    int rc = ftc_call_check(comm);
+
+    if (rc == FTC_SUCCESS && (report == NULL || report->struct_size < sizeof(report->struct_size)))
+        rc = ftc_error_set(FTC_ERR_ARG,
+                           "give a report with struct_size set to sizeof(ftc_gossip_report)");
+    if (rc == FTC_SUCCESS)
+        rc = ftc_call_begin(comm);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    ftc_gossip_report full = comm->gossip != NULL ? comm->gossip->report : (ftc_gossip_report){0};
+    full.struct_size = report->struct_size;
+    memcpy(report, &full, full.struct_size < sizeof(full) ? full.struct_size : sizeof(full));
+    return ftc_call_end(comm, FTC_SUCCESS);
 }

@@ -9,7 +9,7 @@
 #define RANKS_MOST 32
 #define COUNT_MOST 4
 #define MOST_STEPS 400000
-#define ROOM       (2 * (COUNT_MOST + 4)) /* most doubles that a rank contributes */
+#define ROOM       (2 * (COUNT_MOST + 7)) /* most doubles that a rank contributes */
 
 struct ending {
     struct gossip_net_frame frame;

@@ -68,6 +68,11 @@ double gossip_net_input(const struct gossip_net_frame *frame, int rank, size_t e
                                 : (double)(rank + 1) * (double)(element + 1);
 }
 
+double gossip_net_weight(const struct gossip_net_frame *frame, int rank)
+{
+    return frame->weight != NULL ? frame->weight(rank) : 1;
+}
+
 struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame)
 {
     struct gossip_net *net = calloc(1, sizeof(*net));
@@ -92,10 +97,11 @@ struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame)
     ck_assert_int_eq(
         ftc_neighbourhood_init(&settings.neighbourhood, frame->neighbourhood, frame->ranks), 0);
     for (int rank = 0; rank < frame->ranks; rank++) {
-        double values[64];
+        double values[64], weight = gossip_net_weight(frame, rank);
         for (size_t i = 0; i < frame->count; i++)
-            values[i] = gossip_net_input(frame, rank, i);
+            values[i] = weight > 0 ? weight * gossip_net_input(frame, rank, i) : 0;
         settings.self = rank;
+        settings.weight = frame->weight != NULL ? &weight : NULL;
         ck_assert_msg(ftc_gossip_create(&net->rank[rank], &settings, values) == 0, "%s",
                       ftc_last_error());
         ftc_gossip_start(net->rank[rank]);
@@ -217,17 +223,17 @@ bool gossip_net_step(struct gossip_net *net)
 
 double gossip_net_error(const struct gossip_net *net)
 {
-    double sum = 0, worst = 0;
-    int live = 0;
+    double sum = 0, live = 0, worst = 0;
     for (int rank = 0; rank < net->frame.ranks; rank++) {
-        sum += net->dead[rank] ? 0 : rank + 1;
-        live += !net->dead[rank];
+        double weight = net->dead[rank] ? 0 : gossip_net_weight(&net->frame, rank);
+        sum += weight * (rank + 1);
+        live += weight;
     }
     for (int rank = 0; rank < net->frame.ranks; rank++) {
         for (size_t i = 0; !net->dead[rank] && i < net->frame.count; i++) {
             double right = sum / live * (double)(i + 1);
             double error = fabs(ftc_gossip_estimate(net->rank[rank])[i] - right) / right;
-            worst = error <= worst ? worst : error;
+            worst = error <= worst || isnan(worst) ? worst : error; /* NaN: no estimate */
         }
     }
     return worst;

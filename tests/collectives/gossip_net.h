@@ -17,8 +17,10 @@ struct gossip_net_frame {
     int loss_percent;                          /* of messages; if not 0, each rank has a timer */
     uint64_t patience_ns;                      /* 0 stands for 1 */
     double (*input)(int rank, size_t element); /* NULL: (rank + 1) * (element + 1) */
+    double (*weight)(int rank);                /* NULL: 1 */
 };
 double gossip_net_input(const struct gossip_net_frame *frame, int rank, size_t element);
+double gossip_net_weight(const struct gossip_net_frame *frame, int rank);
 
 /* The ranks have started: their first messages are under way. */
 struct gossip_net *gossip_net_new(const struct gossip_net_frame *frame);

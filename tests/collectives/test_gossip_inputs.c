@@ -42,10 +42,11 @@ static double one_is_great(int rank, size_t element)
     return rank == 3 ? great(rank, element) : 1;
 }
 
-/* The result may be off by the rounding of the greatest input. */
+/* The result may be off by the rounding of the greatest input, and says how much that is. */
 static bool is_average(const struct ending *e)
 {
     int ranks = e->frame.ranks;
+    double bound = ftc_gossip_end_error(e->end[0]), size = 0, all = 0;
 
     for (size_t i = 0; i < e->frame.count; i++) {
         double average = 0, greatest = 0;
@@ -53,11 +54,12 @@ static bool is_average(const struct ending *e)
             average += gossip_net_input(&e->frame, rank, i) / ranks;
             greatest = fmax(greatest, fabs(gossip_net_input(&e->frame, rank, i)));
         }
-        double most = fmax(e->frame.accuracy * fabs(average), 0x1p-47 * greatest);
-        if (!(fabs(e->average[0][i] - average) <= most))
+        size = fmax(size, fabs(e->average[0][i]));
+        all = fmax(all, greatest);
+        if (!(fabs(e->average[0][i] - average) <= bound))
             return false;
     }
-    return true;
+    return fabs(bound / fmax(e->frame.accuracy / 2 * size, 0x1p-48 * all) - 1) < 1e-12;
 }
 
 /* Does this end well, and does no rank take a sound flow for a corrupt one? */

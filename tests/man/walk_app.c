@@ -139,6 +139,11 @@ static void reductions(ftc_comm *world, int size)
     MUST(op == NULL);
     SEE(FTC_SUCCESS, ftc_gossip_allreduce, (&half, &mean, 1, FTC_AVG, NULL, world));
     MUST(fabs(mean - 0.5) < 1e-8);
+    /* A program that was built before there were weights says a shorter length. */
+    ftc_gossip_options old = {.struct_size = offsetof(ftc_gossip_options, weight),
+                              .weight = &(double){-1}};
+    SEE(FTC_SUCCESS, ftc_gossip_allreduce, (&half, &mean, 1, FTC_SUM, &old, world));
+    MUST(fabs(mean - 0.5 * size) < 1e-8 * size);
     SEE(FTC_SUCCESS, ftc_last_gossip_report, (world, &gossip));
 }
 
@@ -199,6 +204,14 @@ static void wrong_reductions(ftc_comm *world)
     SEE(FTC_ERR_TYPE, ftc_reduce, (in, out, 2, FTC_DOUBLE, FTC_MINLOC, 0, world));
     SEE(FTC_ERR_ARG, ftc_gossip_allreduce, (in, out, 2, FTC_SUM, &options, world));
     SEE(FTC_ERR_TYPE, ftc_gossip_allreduce, (in, out, 2, FTC_MAX, NULL, world));
+    options = (ftc_gossip_options){.struct_size = sizeof(options), .weight = &(double){1}};
+    SEE(FTC_ERR_ARG, ftc_gossip_allreduce, (in, out, 2, FTC_SUM, &options, world));
+    for (int i = 0; i < 3; i++) {
+        options.weight = &(double[]){-1, NAN, INFINITY}[i];
+        SEE(FTC_ERR_ARG, ftc_gossip_allreduce, (in, out, 2, FTC_AVG, &options, world));
+    }
+    options = (ftc_gossip_options){.struct_size = offsetof(ftc_gossip_options, weight) - 1};
+    SEE(FTC_ERR_ARG, ftc_gossip_allreduce, (in, out, 2, FTC_AVG, &options, world));
     SEE(FTC_ERR_ARG, ftc_op_create, (NULL, NULL, &op));
     SEE(FTC_ERR_ARG, ftc_op_create, (add, NULL, NULL));
     SEE(FTC_ERR_ARG, ftc_op_free, (&op));

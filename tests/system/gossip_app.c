@@ -12,13 +12,15 @@
  *   late=RANK          that rank calls each aggregation 50 ms late, or pause=MS late
  *   why=1              each rank says why there is no result
  *   nan=RANK           an input of that rank is not a number
+ *   weights=NUMBER     rank r has the weight r modulo NUMBER
+ *   cancel=1           to the inputs of ranks 1 and 2, 1e7 is added and subtracted
  *   other=RANK         that rank gossips about twice as many values
  *   barrier=RANK       that rank calls a barrier instead
  *   least=RANKS        stop when fewer ranks are left
  *   unchecked=1        results need not be right, but must be the same at every rank
  *
- * The lowest survivor prints how many aggregations converged, the greatest relative error, and how
- * many messages a rank sent in the last one.
+ * The lowest survivor prints how many aggregations converged, the greatest relative error, the
+ * error bound of the last one, and how many messages a rank sent in it.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -36,7 +38,9 @@ struct app {
     int rank, size;
     size_t count;
     ftc_gossip_options options;
-    bool sum, mix, why, unchecked;
+    bool sum, mix, why, unchecked, cancel;
+    int weights;
+    double weight; /* of this rank, if there are weights */
     int late, pause_ms, nan, other, barrier, least;
     double accuracy; /* results are checked against it */
     double *send, *recv;
@@ -53,11 +57,17 @@ static _Noreturn void wrong(const struct app *app, unsigned long i, const char *
 }
 
 /* Inputs have both signs and very different sizes, and differ from operation to operation. */
-static double input(int rank, unsigned long i, size_t element)
+static double input(const struct app *app, int rank, unsigned long i, size_t element)
 {
     double size = (element % 3 == 0) ? 1e3 : 1;
+    double large = !app->cancel ? 0 : rank == 1 ? 1e7 : rank == 2 ? -1e7 : 0;
 
-    return size * (sin((double)rank * 1.7 + (double)i) + 1.5 + (double)(element % 7));
+    return large + size * (sin((double)rank * 1.7 + (double)i) + 1.5 + (double)(element % 7));
+}
+
+static double weight_of(const struct app *app, int rank)
+{
+    return app->weights > 0 ? rank % app->weights : 1;
 }
 
 /* Is `rank` in the failed set of the last operation? */
@@ -72,11 +82,14 @@ static bool failed(const ftc_report *report, int rank)
 static double expected(const struct app *app, const ftc_report *report, unsigned long i,
                        size_t element)
 {
-    double sum = 0;
+    double sum = 0, weights = 0;
 
-    for (int rank = 0; rank < app->size; rank++)
-        sum += failed(report, rank) ? 0 : input(rank, i, element);
-    return app->sum ? sum : sum / (app->size - report->failed_count);
+    for (int rank = 0; rank < app->size; rank++) {
+        double weight = failed(report, rank) ? 0 : weight_of(app, rank);
+        sum += weight * input(app, rank, i, element);
+        weights += weight;
+    }
+    return app->sum ? sum : sum / weights;
 }
 
 static void check_value(struct app *app, unsigned long i)
@@ -95,9 +108,13 @@ static void check_value(struct app *app, unsigned long i)
     app->worst = fmax(app->worst, worst / size);
     if (app->unchecked)
         return;
-    /* The bound allows for the rounding of the inputs, the largest of which is not above 10^4. */
-    if (!(worst <= app->accuracy * size + 0x1p-50 * 1e4 * (app->sum ? app->size : 1))) {
-        fprintf(stderr, "gossip: relative error %g\n", worst / size);
+    /* Inputs are rounded; the largest of them is not above 10^4, or 10^7. */
+    double rounding = 0x1p-50 * (app->cancel ? 2e7 : 1e4) * (app->sum ? app->size : 1);
+    ftc_gossip_report gossip = {.struct_size = sizeof(gossip)};
+    if (ftc_last_gossip_report(app->world, &gossip) != FTC_SUCCESS ||
+        !(worst <= gossip.error_bound + rounding) ||
+        !(gossip.error_bound <= app->accuracy * size + (app->cancel ? 1e-7 : rounding))) {
+        fprintf(stderr, "gossip: relative error %g, bound %g\n", worst / size, gossip.error_bound);
         wrong(app, i, "the result is not within the accuracy");
     }
 }
@@ -131,7 +148,7 @@ static void mixed_in(const struct app *app, unsigned long i)
 static void aggregate(struct app *app, unsigned long i)
 {
     for (size_t k = 0; k < app->count; k++) {
-        app->send[k] = input(app->rank, i, k);
+        app->send[k] = input(app, app->rank, i, k);
         app->recv[k] = -1;
     }
     if (app->rank == app->nan)
@@ -187,6 +204,10 @@ static void read_option(struct app *app, const char *name, const char *value)
         app->why = atoi(value) != 0;
     else if (strcmp(name, "nan") == 0)
         app->nan = atoi(value);
+    else if (strcmp(name, "weights") == 0)
+        app->weights = atoi(value);
+    else if (strcmp(name, "cancel") == 0)
+        app->cancel = atoi(value) != 0;
     else if (strcmp(name, "other") == 0)
         app->other = atoi(value);
     else if (strcmp(name, "barrier") == 0)
@@ -228,11 +249,13 @@ static void say(const struct app *app)
     while (failed(&report, first))
         first++;
     if (app->rank == first)
-        printf("gossip: %lu converged, %lu not, of %d ranks; error %.2g; by %s: %" PRIu64
-               " messages, "
-               "%d attempts, %" PRIu64 " corrupt, %" PRIu64 " repairs\n",
-               app->converged, app->given_up, app->size - report.failed_count, app->worst,
-               gossip.algorithm, gossip.messages, gossip.attempts, gossip.corrupt, gossip.repairs);
+        printf(
+            "gossip: %lu converged, %lu not, of %d ranks; error %.2g, bound %.2g; by %s: %" PRIu64
+            " messages, "
+            "%d attempts, %" PRIu64 " corrupt, %" PRIu64 " repairs\n",
+            app->converged, app->given_up, app->size - report.failed_count, app->worst,
+            gossip.error_bound, gossip.algorithm, gossip.messages, gossip.attempts, gossip.corrupt,
+            gossip.repairs);
 }
 
 int main(int argc, char **argv)
@@ -256,6 +279,8 @@ int main(int argc, char **argv)
     }
     app.rank = ftc_rank(app.world);
     app.size = ftc_size(app.world);
+    app.weight = weight_of(&app, app.rank);
+    app.options.weight = app.weights > 0 ? &app.weight : NULL;
     for (unsigned long i = 0; i < times && enough_left(&app); i++)
         aggregate(&app, i);
     ftc_barrier(app.world);
