@@ -103,10 +103,12 @@ values_of() { # KEY DEFAULT ALLOWED
         good=("" "$long")
         bad=("${long}aaaaaaaaaaaaaaaaa" "a b" "a;b")
         ;;
-    "a number above 0 and below 1, as "*)
+    *"a number above 0 and below "*", as "*)
         read -r -a good <<<"${allowed#*, as }"
         good=("${good[0]}" "${good[2]}" 0.999)
-        bad=(0 1 -0.5 nonsense "")
+        if [[ $allowed == auto,* ]]; then good+=(auto); fi
+        words=${allowed#*below }
+        bad=(0 "${words%%,*}" -0.5 nonsense "")
         ;;
     "0.."*" %, preset (0.287 %)")
         good=(0 "$(limit "$allowed")" preset 0.0001)
