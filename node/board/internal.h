@@ -55,6 +55,7 @@ struct ftc_board {
     struct ftc_board_use small[FTC_BOARD_SMALL_COUNT];
     struct ftc_board_use block[FTC_BOARD_BLOCK_COUNT];
     struct ftc_board_use whole[FTC_BOARD_WHOLE_COUNT];
+    uint32_t latest[3]; /* of each of these three: the buffer that was taken last */
 
     /* The call under way. */
     const struct ftc_call *call; /* NULL: none */

@@ -55,26 +55,30 @@ FTC_HOT static void until_free(struct ftc_board *b, const struct ftc_board_use *
 struct size_class {
     struct ftc_board_use *use;
     uint32_t count, size, offset;
+    uint32_t *latest; /* the buffer that was taken last */
 };
 
 static struct size_class size_class_of(struct ftc_board *b, size_t bytes)
 {
     if (bytes <= FTC_BOARD_SMALL)
         return (struct size_class){b->small, FTC_BOARD_SMALL_COUNT, FTC_BOARD_SMALL,
-                                   FTC_BOARD_SMALL_OFFSET};
+                                   FTC_BOARD_SMALL_OFFSET, &b->latest[0]};
     if (bytes <= FTC_BOARD_BLOCK)
         return (struct size_class){b->block, FTC_BOARD_BLOCK_COUNT, FTC_BOARD_BLOCK,
-                                   FTC_BOARD_BLOCK_OFFSET};
+                                   FTC_BOARD_BLOCK_OFFSET, &b->latest[1]};
     return (struct size_class){b->whole, FTC_BOARD_WHOLE_COUNT, FTC_BOARD_WHOLE,
-                               FTC_BOARD_WHOLE_OFFSET};
+                               FTC_BOARD_WHOLE_OFFSET, &b->latest[2]};
 }
 
-/* Take the first free buffer, so that only few are ever used, and these stay in the caches. If none
+/* Take the first free buffer, so that only few are ever used, and these stay in the caches. A rank
+ * that runs ahead takes one after the other, so it looks at the next one before all others. If none
  * is free, wait for the one that was used longest ago. */
-static uint32_t take_buffer(struct ftc_board *b, const struct size_class *size_class)
+static uint32_t choose_buffer(struct ftc_board *b, const struct size_class *size_class)
 {
-    uint32_t oldest = 0;
+    uint32_t oldest = 0, next = (*size_class->latest + 1) % size_class->count;
 
+    if (!is_free(b, &size_class->use[0]) && is_free(b, &size_class->use[next]))
+        return next;
     for (uint32_t i = 0; i < size_class->count; i++) {
         if (is_free(b, &size_class->use[i]))
             return i;
@@ -101,7 +105,8 @@ static void populate(struct ftc_board *b, struct ftc_board_use *use, uint32_t of
 static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
 {
     struct size_class size_class = size_class_of(b, bytes);
-    uint32_t index = take_buffer(b, &size_class);
+    uint32_t index = choose_buffer(b, &size_class);
+    *size_class.latest = index;
 
     struct ftc_board_use *use = &size_class.use[index];
     uint32_t offset = size_class.offset + index * size_class.size;
