@@ -220,13 +220,22 @@ const double *ftc_gossip_initial(const struct ftc_gossip *gossip)
     return gossip->came;
 }
 
+double ftc_gossip_link_flow(const struct ftc_gossip *gossip, int link)
+{
+    size_t entries = (size_t)gossip->ops->flows * gossip->width;
+    const double *flow = gossip->flow + (size_t)link * entries;
+    double largest = 0;
+
+    for (size_t i = 0; i < entries; i++)
+        largest = fmax(largest, fabs(flow[i]) / gossip->unit);
+    return largest;
+}
+
 void ftc_gossip_counters(const struct ftc_gossip *gossip, struct ftc_gossip_counters *counters)
 {
-    size_t entries = (size_t)gossip->links * (size_t)gossip->ops->flows * gossip->width;
-
     *counters = gossip->counters;
-    for (size_t i = 0; i < entries; i++)
-        counters->largest_flow = fmax(counters->largest_flow, fabs(gossip->flow[i]) / gossip->unit);
+    for (int link = 0; link < gossip->links; link++)
+        counters->largest_flow = fmax(counters->largest_flow, ftc_gossip_link_flow(gossip, link));
 }
 
 /* --- steps --- */

@@ -154,6 +154,8 @@ struct ftc_gossip_counters {
     double largest_flow;     /* greatest magnitude of an entry now (figure 2.2) */
 };
 void ftc_gossip_counters(const struct ftc_gossip *gossip, struct ftc_gossip_counters *counters);
+/* The greatest magnitude of an entry of the flow of this link, now. */
+double ftc_gossip_link_flow(const struct ftc_gossip *gossip, int link);
 
 /* Turns a bit over: now (input, flow, weight, checksum; in a link that is drawn), or in the next
  * step (estimate, message). It does not look at the rank and the time of `flip`. False: this

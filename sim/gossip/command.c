@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "sim/csv.h"
+#include "sim/gossip/csv.h"
+#include "sim/gossip/curve.h"
 #include "sim/gossip/plot.h"
 #include "sim/gossip/table.h"
 #include "sim/options.h"
@@ -20,7 +21,7 @@ struct command {
     struct ftc_gossip_run run; /* the settings that no axis gives */
     uint64_t repeat, jobs;
     bool fit;
-    const char *plot[FTC_GOSSIP_FIGURES];
+    const char *plot[FTC_GOSSIP_FIGURES], *relative;
     const char *from;
 };
 
@@ -56,6 +57,16 @@ static int take_accuracies(void *command, const char *text)
 static int take_losses(void *command, const char *text)
 {
     return ftc_gossip_read_losses(&((struct command *)command)->axes, text);
+}
+
+static int take_after_loss(void *command, const char *text)
+{
+    return ftc_gossip_read_lost(&((struct command *)command)->axes, text);
+}
+
+static int take_only_flips(void *command, const char *text)
+{
+    return ftc_gossip_read_flips(&((struct command *)command)->axes, text);
 }
 
 static int take_bits(void *command, const char *text)
@@ -124,12 +135,7 @@ static int take_inputs(void *command, const char *text)
 
 static int take_cost(void *command, const char *text)
 {
-    for (int i = 0; i < FTC_GOSSIP_COSTS; i++) {
-        ((struct command *)command)->run.cost = (enum ftc_gossip_cost)i;
-        if (strcmp(text, ftc_gossip_cost_name((enum ftc_gossip_cost)i)) == 0)
-            return 0;
-    }
-    return ftc_error_set(FTC_ERR_ARG, "--cost %s: constant, random or hops", text);
+    return ftc_gossip_cost_parse(&((struct command *)command)->run.cost, text);
 }
 
 static int take_patience(void *command, const char *text)
@@ -204,6 +210,24 @@ static int take_plot_messages(void *command, const char *text)
     return 0;
 }
 
+static int take_plot_boxes(void *command, const char *text)
+{
+    ((struct command *)command)->plot[FTC_GOSSIP_FIGURE_BOXES] = text;
+    return 0;
+}
+
+static int take_plot_time(void *command, const char *text)
+{
+    ((struct command *)command)->plot[FTC_GOSSIP_FIGURE_TIME] = text;
+    return 0;
+}
+
+static int take_relative(void *command, const char *text)
+{
+    ((struct command *)command)->relative = text;
+    return 0;
+}
+
 static int take_plot_error(void *command, const char *text)
 {
     ((struct command *)command)->plot[FTC_GOSSIP_FIGURE_ERROR] = text;
@@ -249,9 +273,18 @@ static const struct ftc_option options[] = {
     {"inputs", 0, "KIND", "uniform, normal, exponential, linear, spike (default: uniform)",
      take_inputs},
     {"cost", 0, "KIND",
-     "time of a message: constant, random, or hops on a 3-d torus (default: constant)", take_cost},
+     "time of a message: constant, random, hops on a 3-d torus, fat-tree or fat-tree:RADIX (hops), "
+     "or times by distance: 16=2.9,256=3.9,all=5 is 2.9 within each 16 ranks, 3.9 within 256, 5 "
+     "elsewhere (default: constant)",
+     take_cost},
     {"loss", 0, "LIST", "how many messages get lost, in percent (default: 0)", take_losses},
-    {"patience", 0, "TIMES", "the timer of a rank, in times of a message; 0: none (default: 16)",
+    {"after-loss", 0, "LIST",
+     "what a rank does whose message got lost on its way to it: waits (for its timer, as it has "
+     "not "
+     "heard of it) or sends (as if it had come) (default: waits)",
+     take_after_loss},
+    {"patience", 0, "TIMES",
+     "the timer of a rank, in times of the most expensive message; 0: none (default: 16)",
      take_patience},
     {"flip", 0, "WHAT",
      "RANK:VARIABLE:BIT@STEP: this bit turns over when the first rank has sent STEP messages; RANK "
@@ -266,23 +299,42 @@ static const struct ftc_option options[] = {
      "repetition (default: 0)",
      take_crowd},
     {"flips-end", 0, "STEP", "from STEP on no bit turns over by --flip-rate", take_flips_end},
+    {"only-flips", 0, "LIST",
+     "count only the runs in which so many bits turned over, for example 0..4; each gives a row",
+     take_only_flips},
     {"tau", 0, "TAU", "the threshold of the checksums (default: from estimate and rounding)",
      take_tau},
     {"kill", 0, "RANKS@STEP", "RANKS ranks die when the first one has sent STEP messages",
      take_kill},
-    {"sync", 0, NULL, "run synchronous rounds instead of messages that take time", take_sync},
+    {"sync", 0, NULL, "run synchronous rounds; each lasts as long as its most expensive message",
+     take_sync},
     {"stop", 0, "WHEN", "stop when all ranks, or the first, are within the accuracy (default: all)",
      take_stop},
     {"most", 0, "MESSAGES", "give up when a rank has sent so many messages (default: 5000)",
      take_most},
     {"repeat", 'r', "RUNS", "how many runs of each row; run i has the seed SEED + i (default: 20)",
      take_repeat},
-    {"fit", 0, NULL, "fit a log2(n + b) / gap + c over the numbers of ranks", take_fit},
+    {"fit", 0, NULL,
+     "fit a log2(n + b) / gap + c over the numbers of ranks; --plot-messages draws it. Graphs "
+     "without "
+     "a model (parts of a hypercube, oblong tori) are left out",
+     take_fit},
     {"plot-messages", 0, "FILE", "draw the messages, as SVG", take_plot_messages},
+    {"plot-time", 0, "FILE", "draw the time", take_plot_time},
+    {"plot-boxes", 0, "FILE",
+     "draw the quartiles of the messages; whiskers end within 1.5 times their distance",
+     take_plot_boxes},
     {"plot-error", 0, "FILE", "draw the errors at the end", take_plot_error},
     {"plot-history", 0, "FILE", "draw the error during the run, for one run of each row",
      take_plot_history},
-    {"plot-flows", 0, "FILE", "draw the greatest flow during the run", take_plot_flows},
+    {"plot-flows", 0, "FILE",
+     "draw the flow of each link during the run; with more than 64 links, the greatest flow",
+     take_plot_flows},
+    {"relative", 0, "BASE",
+     "draw messages and times relative to BASE: first (the first point of each curve), an "
+     "algorithm of "
+     "the table, or the CSV file of a table with the same rows",
+     take_relative},
     {"from-csv", 0, "FILE",
      "FILE has the table of the same options: run only what --plot-history and --plot-flows show",
      take_from},
@@ -317,35 +369,10 @@ struct report {
     bool failed;
 };
 
-static const char head[] =
-    "algorithm,neighbourhood,turns,n,accuracy,loss_percent,bit,runs,converged,most,"
-    "most_deviation,mean,error,time,flips,corrupt,resets,repairs";
-
-static void print_head(void)
-{
-    puts(head);
-    fflush(stdout); /* before fork(), or each child would write the same text again */
-}
-
-static char *row_key(const struct ftc_gossip_row *row, char key[FTC_CSV_KEY])
-{
-    const struct ftc_gossip_settings *g = &row->run.gossip;
-    char bit[16] = "";
-
-    if (row->bit >= 0)
-        snprintf(bit, sizeof(bit), "%d", row->bit);
-    snprintf(key, FTC_CSV_KEY, "%s,%s,%s,%d,%g,%g,%s,", ftc_gossip_run_name(&row->run),
-             row->run.deterministic ? "" : ftc_neighbourhood_name(g->neighbourhood.kind),
-             g->turns ? "on" : "off", g->neighbourhood.ranks, g->accuracy, row->run.loss * 100,
-             bit);
-    return key;
-}
-
 static bool print_row(void *arg, const void *any)
 {
     struct report *report = arg;
     const struct ftc_gossip_row *row = any;
-    char key[FTC_CSV_KEY];
 
     report->printed++;
     if (row->rc != 0) {
@@ -354,10 +381,7 @@ static bool print_row(void *arg, const void *any)
         report->failed = true;
         return false;
     }
-    printf("%s%d,%d,%.1f,%.1f,%.1f,%.3g,%.1f,%.3g,%.3g,%.3g,%.3g\n", row_key(row, key), row->repeat,
-           row->converged, row->most, row->deviation, row->mean, row->error, row->time, row->flips,
-           row->corrupt, row->resets, row->repairs);
-    fflush(stdout);
+    ftc_gossip_csv_print(row);
     return true;
 }
 
@@ -386,7 +410,7 @@ static void print_fits(const struct ftc_gossip_table *table)
             first = first && !ftc_gossip_same_curve(&table->row[j], &table->row[i]);
         if (!first)
             continue;
-        ftc_gossip_curve_name(table, &table->row[i], name);
+        ftc_gossip_curve_name(table, &table->row[i], false, name);
         if (ftc_gossip_fit(table, i, &fit))
             fprintf(stderr,
                     "%s: %.4f log2(n %+.4f) / gap %+.4f, R^2 %.4f over %d numbers of ranks\n", name,
@@ -401,38 +425,13 @@ static void print_fits(const struct ftc_gossip_table *table)
 
 /* --- a table from a file --- */
 
-static int read_row(struct ftc_csv *csv, struct ftc_gossip_row *row)
-{
-    char key[FTC_CSV_KEY];
-    int rc = ftc_csv_begin_row(csv, row_key(row, key));
-
-    if (rc != 0)
-        return rc;
-    row->repeat = (int)ftc_csv_count(csv, INT_MAX);
-    row->converged = (int)ftc_csv_count(csv, INT_MAX);
-    row->most = ftc_csv_real(csv);
-    row->deviation = ftc_csv_real(csv);
-    row->mean = ftc_csv_real(csv);
-    row->error = ftc_csv_real(csv);
-    row->time = ftc_csv_real(csv);
-    row->flips = ftc_csv_real(csv);
-    row->corrupt = ftc_csv_real(csv);
-    row->resets = ftc_csv_real(csv);
-    row->repairs = ftc_csv_real(csv);
-    return ftc_csv_end_row(csv);
-}
-
 static int read_and_print(struct ftc_gossip_table *table, const char *path, struct report *report)
 {
-    struct ftc_csv csv;
-    int rc = ftc_csv_open(&csv, path, head);
+    int rc = ftc_gossip_csv_read(table, path);
 
-    if (rc != 0)
-        return rc;
     for (int i = 0; rc == 0 && i < table->rows; i++)
-        if ((rc = read_row(&csv, &table->row[i])) == 0)
-            print_row(report, &table->row[i]);
-    return ftc_csv_close(&csv, rc);
+        print_row(report, &table->row[i]);
+    return rc;
 }
 
 /* --- the command --- */
@@ -481,7 +480,8 @@ static int check(const struct ftc_setup *setup, const struct command *c)
     return rc;
 }
 
-static int measure(const struct command *c, struct ftc_gossip_table *table)
+static int measure(const struct command *c, struct ftc_gossip_table *table,
+                   const struct ftc_gossip_relative *relative)
 {
     struct report report = {.table = table};
     const struct ftc_rows rows = {.row = table->row,
@@ -494,15 +494,15 @@ static int measure(const struct command *c, struct ftc_gossip_table *table)
 
     if (table->left_out > 0)
         fprintf(stderr, "ftcoll-sim: %d combinations are left out: they cannot be (%s)\n",
-                table->left_out, ftc_last_error());
-    print_head();
+                table->left_out, table->reason);
+    ftc_gossip_csv_print_head();
     int rc = c->from != NULL ? read_and_print(table, c->from, &report)
                              : ftc_rows_run(&rows, (int)c->jobs);
     if (rc == 0 && !report.failed && c->fit)
         print_fits(table);
     for (int i = 0; rc == 0 && !report.failed && i < FTC_GOSSIP_FIGURES; i++)
         if (c->plot[i] != NULL)
-            rc = ftc_gossip_plot(table, (enum ftc_gossip_figure)i, c->plot[i]);
+            rc = ftc_gossip_plot(table, (enum ftc_gossip_figure)i, relative, c->fit, c->plot[i]);
     if (rc != 0)
         return complain(FTC_SIM_EXIT_ERROR);
     return report.failed ? FTC_SIM_EXIT_ERROR : FTC_SIM_EXIT_OK;
@@ -511,13 +511,17 @@ static int measure(const struct command *c, struct ftc_gossip_table *table)
 static int run(const struct ftc_setup *setup, struct command *c)
 {
     struct ftc_gossip_table table = {0};
+    struct ftc_gossip_relative relative = {0};
     int rc = check(setup, c);
 
     c->run.seed = setup->seed;
     if (rc == 0)
-        rc = ftc_gossip_table_make(&table, &c->axes, &c->run, (int)c->repeat);
+        rc = ftc_gossip_table_make(&table, &c->axes, &c->run, (int)c->repeat, c->fit);
+    if (rc == 0)
+        rc = ftc_gossip_relative_read(&relative, &table, c->relative);
     int code = rc != 0 ? complain(rc == FTC_ERR_ARG ? FTC_SIM_EXIT_USAGE : FTC_SIM_EXIT_ERROR)
-                       : measure(c, &table);
+                       : measure(c, &table, &relative);
+    ftc_gossip_relative_fini(&relative);
     ftc_gossip_table_fini(&table);
     return code;
 }
@@ -530,8 +534,8 @@ static int init(struct command *c)
     c->run = (struct ftc_gossip_run){.most = 5000};
     c->run.gossip.count = 1;
     c->run.gossip.patience_ns = 16 * FTC_GOSSIP_TICKS;
-    c->axes.bits = 1;
-    c->axes.bit[0] = -1;
+    c->axes.bits = c->axes.flipses = c->axes.lost_sendses = 1;
+    c->axes.bit[0] = c->axes.flips[0] = -1;
     int rc = ftc_gossip_read_algorithms(&c->axes, "pfcc");
     if (rc == 0)
         rc = ftc_gossip_read_neighbourhoods(&c->axes, "hypercube");

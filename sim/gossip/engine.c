@@ -131,6 +131,29 @@ static void kill_on_request(struct engine *e)
     judge_all(e);
 }
 
+/* Visit each link once, at its lower rank. `flow` (may be NULL) gets the greatest entry of each
+ * link's flow. Returns the number of links. */
+static int each_link(const struct ftc_neighbourhood *h, const struct engine *e, double *flow)
+{
+    int links = 0;
+
+    for (int rank = 0; rank < h->ranks; rank++) {
+        for (int link = 0; link < ftc_neighbourhood_links(h, rank); link++) {
+            if (ftc_neighbourhood_peer(h, rank, link) < rank)
+                continue;
+            if (flow != NULL)
+                flow[links] = ftc_gossip_link_flow(e->rank[rank].gossip, link);
+            links++;
+        }
+    }
+    return links;
+}
+
+int ftc_gossip_run_links(const struct ftc_gossip_run *run)
+{
+    return each_link(&run->gossip.neighbourhood, NULL, NULL);
+}
+
 static void sample(struct engine *e)
 {
     const struct ftc_gossip_run *run = e->run;
@@ -143,6 +166,9 @@ static void sample(struct engine *e)
         ftc_gossip_counters(e->rank[rank].gossip, &counters);
         flow = fmax(flow, counters.largest_flow);
     }
+    if (run->link_flow != NULL)
+        each_link(&run->gossip.neighbourhood, e,
+                  run->link_flow + (size_t)e->outcome->samples * (size_t)ftc_gossip_run_links(run));
     run->sample[e->outcome->samples++] =
         (struct ftc_gossip_sample){.most = e->most, .error = worst_error(e), .flow = flow};
 }
@@ -272,28 +298,30 @@ static void crowd(struct engine *e, struct ftc_gossip *gossip)
         ftc_gossip_more(gossip, ftc_gossip_random_real(&e->random) < e->run->crowd);
 }
 
+static int take_packet(struct engine *e, int rank, int from, const struct ftc_packet *packet)
+{
+    flip_at_random(e, rank);
+    crowd(e, e->rank[rank].gossip);
+    return take(e, rank, from, packet);
+}
+
 static int handle(struct engine *e, const struct ftc_event *event)
 {
     struct rank *rank = &e->rank[event->rank];
-    int at = (int)event->rank;
+    int at = (int)event->rank, rc = 0;
+    bool timer = event->kind == EVENT_TIMER, step = event->item == NULL;
 
-    if (event->kind == EVENT_MESSAGE) {
-        struct ftc_packet *packet = event->item;
-        int rc = 0;
-        if (!rank->dead) {
-            flip_at_random(e, at);
-            crowd(e, rank->gossip);
-            rc = take(e, at, (int)event->other, packet);
-        }
-        free(packet);
-        return rank->dead || rc != 0 ? rc : take_outputs(e, at);
-    }
-    rank->armed = false;
-    if (rank->dead)
-        return 0;
-    if (e->medium.now < rank->deadline)
+    if (timer)
+        rank->armed = false;
+    if (!step && !rank->dead)
+        rc = take_packet(e, at, (int)event->other, event->item);
+    free(event->item);
+    if (rank->dead || rc != 0)
+        return rc;
+    if (timer && e->medium.now < rank->deadline)
         return arm(e, at, rank->deadline - e->medium.now);
-    ftc_gossip_timer(rank->gossip);
+    if (step) /* of a timer, or in place of a lost message */
+        ftc_gossip_timer(rank->gossip);
     return take_outputs(e, at);
 }
 
@@ -325,7 +353,7 @@ static void send_round(struct engine *e, int rank)
     while (ftc_gossip_next_output(e->rank[rank].gossip, &output)) {
         note_sent(e, rank);
         if (output.kind == FTC_GOSSIP_SEND && !e->rank[output.to].dead &&
-            !ftc_medium_loses(&e->medium))
+            !ftc_medium_loses(&e->medium, rank, output.to))
             ftc_gossip_receive(e->rank[output.to].gossip, rank, output.bytes, output.size);
     }
     judge(e, rank);
@@ -337,7 +365,7 @@ static int run_rounds(struct engine *e)
         for (int rank = 0; rank < e->ranks; rank++)
             if (!e->rank[rank].dead)
                 send_round(e, rank);
-        e->medium.now += FTC_GOSSIP_TICKS;
+        ftc_medium_end_round(&e->medium);
         flip_on_request(e);
         kill_on_request(e);
     }
@@ -353,6 +381,8 @@ static int make_rank(struct engine *e, int rank)
     settings.self = rank;
     settings.seed = e->run->seed;
     settings.rounds = e->run->sync;
+    settings.patience_ns =
+        settings.patience_ns * ftc_medium_most(&e->medium, e->ranks) / FTC_GOSSIP_TICKS;
     if (e->run->sync)
         settings.patience_ns = 0;
     return ftc_gossip_create(&e->rank[rank].gossip, &settings, ftc_inputs_of(&e->inputs, rank));
@@ -362,7 +392,7 @@ static int begin(struct engine *e)
 {
     const struct ftc_gossip_settings *gossip = &e->run->gossip;
     bool near = gossip->neighbourhood.kind == FTC_NEIGHBOURHOOD_TORUS;
-    int rc = ftc_medium_init(&e->medium, e->run->cost, near, e->ranks, e->run->seed);
+    int rc = ftc_medium_init(&e->medium, &e->run->cost, near, e->ranks, e->run->seed);
 
     if (rc == 0)
         rc = ftc_inputs_init(&e->inputs, e->run->inputs, e->ranks, gossip->count, &e->random);
@@ -381,7 +411,7 @@ static void sum_up(struct engine *e)
     outcome->converged = e->near >= (e->run->first ? 1 : e->live);
     outcome->most = e->most;
     outcome->error = worst_error(e);
-    outcome->time = (double)e->medium.now / FTC_GOSSIP_TICKS;
+    outcome->time = (double)e->medium.elapsed / FTC_GOSSIP_TICKS;
     for (int rank = 0; rank < e->ranks; rank++) {
         struct ftc_gossip_counters counters;
         ftc_gossip_counters(e->rank[rank].gossip, &counters);
@@ -411,6 +441,8 @@ static int run_gossip(const struct ftc_gossip_run *run, struct ftc_gossip_outcom
     e.random = ftc_mix(run->seed + 1);
     e.medium.random = &e.random;
     e.medium.loss = run->loss;
+    e.medium.announce = run->lost_sends;
+    e.medium.rounds = run->sync;
     int rc = begin(&e);
     if (rc == 0)
         rc = run->sync ? run_rounds(&e) : run_events(&e);
@@ -433,6 +465,9 @@ int ftc_gossip_run_check(const struct ftc_gossip_run *run)
     if (run->flips && run->flip.variable == FTC_FLIP_HEAD && run->sync)
         return ftc_error_set(FTC_ERR_ARG,
                              "messages in rounds have no heads: leave out --sync or --flip");
+    if (run->lost_sends && run->sync)
+        return ftc_error_set(FTC_ERR_ARG,
+                             "in rounds each rank sends, whatever is lost: leave out --after-loss");
     return ftc_gossip_check(&run->gossip);
 }
 

@@ -66,7 +66,7 @@ static int begin(struct exact *e)
         ftc_inputs_init(&e->inputs, e->run->inputs, e->ranks, e->run->gossip.count, &e->random);
 
     if (rc == 0)
-        rc = ftc_medium_init(&e->medium, e->run->cost, false, e->ranks, e->run->seed);
+        rc = ftc_medium_init(&e->medium, &e->run->cost, false, e->ranks, e->run->seed);
     e->rank = calloc((size_t)e->ranks, sizeof(*e->rank));
     e->earliest = calloc((size_t)e->ranks, sizeof(*e->earliest));
     if (rc == 0 && (e->rank == NULL || e->earliest == NULL))
@@ -138,7 +138,7 @@ static int sum_up(struct exact *e, struct ftc_gossip_outcome *outcome)
         outcome->error = fmax(outcome->error, error_of(e, rank, average));
     }
     outcome->converged = outcome->error <= e->run->gossip.accuracy;
-    outcome->time = (double)e->medium.now / FTC_GOSSIP_TICKS;
+    outcome->time = (double)e->medium.elapsed / FTC_GOSSIP_TICKS;
     free(average);
     return 0;
 }
@@ -161,6 +161,7 @@ int ftc_exact_run(const struct ftc_gossip_run *run, struct ftc_gossip_outcome *o
     e.random = ftc_mix(run->seed + 1);
     e.medium.random = &e.random;
     e.medium.loss = run->loss;
+    e.medium.rounds = run->sync;
     if (rc == 0)
         rc = begin(&e);
     if (rc == 0) {

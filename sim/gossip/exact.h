@@ -1,8 +1,8 @@
 /*
  * A deterministic allreduce (collectives/baseline/doubling.h) on the virtual machine of
- * sim/gossip/engine.h, for comparison. It ignores neighbourhood, turns and rounds. A flip of a flow
- * or an estimate flips a bit of the running sum. If the step of a flip lies beyond the last
- * message, a step is drawn instead.
+ * sim/gossip/engine.h, for comparison. It ignores neighbourhood and turns. In rounds each step of
+ * the algorithm is a round. A flip of a flow or an estimate flips a bit of the running sum. If the
+ * step of a flip lies beyond the last message, a step is drawn instead.
  */
 #ifndef FTC_SIM_GOSSIP_EXACT_H
 #define FTC_SIM_GOSSIP_EXACT_H

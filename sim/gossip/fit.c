@@ -15,7 +15,16 @@ bool ftc_gossip_same_curve(const struct ftc_gossip_row *a, const struct ftc_goss
 
     return strcmp(ftc_gossip_run_name(&a->run), ftc_gossip_run_name(&b->run)) == 0 &&
            x->neighbourhood.kind == y->neighbourhood.kind && x->turns == y->turns &&
-           x->accuracy == y->accuracy && a->run.loss == b->run.loss && a->bit == b->bit;
+           x->accuracy == y->accuracy && a->run.loss == b->run.loss &&
+           a->run.lost_sends == b->run.lost_sends && a->bit == b->bit &&
+           a->flips_wanted == b->flips_wanted;
+}
+
+bool ftc_gossip_is_regular(const struct ftc_neighbourhood *neighbourhood)
+{
+    return ftc_neighbourhood_gap(neighbourhood) > 0 &&
+           (neighbourhood->kind != FTC_NEIGHBOURHOOD_TORUS ||
+            neighbourhood->side[0] == neighbourhood->side[2]);
 }
 
 static bool in_fit(const struct points *points, const struct ftc_gossip_row *row)
@@ -24,10 +33,14 @@ static bool in_fit(const struct points *points, const struct ftc_gossip_row *row
            row->converged == row->repeat;
 }
 
-static double base_of(const struct ftc_gossip_row *row, double b)
+static double base_of(const struct ftc_neighbourhood *h, double b)
 {
-    const struct ftc_neighbourhood *h = &row->run.gossip.neighbourhood;
     return log2(h->ranks + b) / ftc_neighbourhood_gap(h);
+}
+
+double ftc_gossip_model(const struct ftc_gossip_fit *fit, const struct ftc_neighbourhood *of)
+{
+    return fit->a * base_of(of, fit->b) + fit->c;
 }
 
 /* Least squares of y = a x + c with x = log2(n + b) / gap. Returns the sum of squared residuals. */
@@ -39,7 +52,7 @@ static double fit_line(const struct points *points, double b, struct ftc_gossip_
         const struct ftc_gossip_row *row = &points->table->row[i];
         if (!in_fit(points, row))
             continue;
-        double x = base_of(row, b), y = row->most;
+        double x = base_of(&row->run.gossip.neighbourhood, b), y = row->most;
         n++;
         sx += x, sy += y, sxx += x * x, sxy += x * y, syy += y * y;
     }
@@ -71,7 +84,8 @@ bool ftc_gossip_fit(const struct ftc_gossip_table *table, int first, struct ftc_
     struct ftc_gossip_fit tried;
     double best, least = least_ranks(&points);
 
-    if (ftc_neighbourhood_gap(&table->row[first].run.gossip.neighbourhood) <= 0)
+    if (table->row[first].run.deterministic ||
+        ftc_neighbourhood_gap(&table->row[first].run.gossip.neighbourhood) <= 0)
         return false;
     best = fit_line(&points, 0, fit);
     if (fit->points < 4)

@@ -207,21 +207,26 @@ gossip --count :: changes gossip -n 8 -r 1 -- --count 9 :: changed
 gossip --inputs :: changes gossip -n 8 -r 1 -- --inputs spike :: changed
 gossip --cost :: changes gossip -n 8 -r 1 -- --cost random :: changed
 gossip --loss :: sim gossip -n 8 -r 1 --loss 5 :: csv 6 5
+gossip --after-loss :: changes gossip -n 8 -r 1 --loss 20 -- --after-loss sends :: changed
 gossip --patience :: changes gossip -n 8 -r 1 --loss 20 -- --patience 2 :: changed
-gossip --flip :: sim gossip -n 8 -r 1 --flip 1:flow:60@20 :: csv 15 1
+gossip --flip :: sim gossip -n 8 -r 1 --flip 1:flow:60@20 :: csv 22 1
 gossip --bits :: sim gossip -n 8 -r 1 --flip 1:flow:0@20 --bits 3,5 :: csv 7 "3 5"
 gossip --flip-rate :: changes gossip -n 8 -r 1 -- --flip-rate 0.1 :: changed
+gossip --only-flips :: sim gossip -n 8 -r 9 --flip-rate 0.01 --only-flips 0,1 :: csv 9 "0 1"
 gossip --crowd :: changes gossip -n 8 -r 1 --loss 40 -- --crowd 100 :: changed
 gossip --flips-end :: changes gossip -n 8 -r 1 --flip-rate 0.1 -- --flips-end 2 :: changed
 gossip --tau :: sim gossip -n 8 -r 1 --tau x :: code 2 && err "--tau"
 gossip --kill :: changes gossip -n 8 -r 1 -- --kill 1@5 :: changed
 gossip --sync :: changes gossip -n 8 -r 1 -- --sync :: changed
 gossip --stop :: changes gossip -n 8 -r 1 -- --stop first :: changed
-gossip --most :: sim gossip -n 8 -r 1 --most 3 :: csv 9 0
-gossip -r :: sim gossip -n 8 -r 3 :: csv 8 3
-gossip --repeat :: sim gossip -n 8 --repeat 3 :: csv 8 3
+gossip --most :: sim gossip -n 8 -r 1 --most 3 :: csv 11 0
+gossip -r :: sim gossip -n 8 -r 3 :: csv 10 3
+gossip --repeat :: sim gossip -n 8 --repeat 3 :: csv 10 3
 gossip --fit :: changes gossip -n 4..16 -r 1 -- --fit :: code 0 && ! cat base err | cmp -s - out
 gossip --plot-messages :: sim gossip -n 4,8 -r 1 --plot-messages a.svg :: drawn
+gossip --plot-time :: sim gossip -n 4,8 -r 1 --plot-time a.svg :: drawn
+gossip --plot-boxes :: sim gossip -n 4,8 -r 1 --plot-boxes a.svg :: drawn
+gossip --relative :: sim gossip -n 4,8 -r 1 --relative first --plot-messages a.svg :: drawn
 gossip --plot-error :: sim gossip -n 4,8 -r 1 --plot-error a.svg :: drawn
 gossip --plot-history :: sim gossip -n 4,8 -r 1 --plot-history a.svg :: drawn
 gossip --plot-flows :: sim gossip -n 4,8 -r 1 --plot-flows a.svg :: drawn

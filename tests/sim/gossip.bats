@@ -101,6 +101,58 @@ column() {
     awk -v a="$all" -v f="$(column most)" 'BEGIN { exit !(f < a) }'
 }
 
+@test "a lost message silences its receiver, or costs 1 / (1 - p) if the receiver sends all the same" {
+    gossip -n 32 -a push-flow --turns off -e 1e-14 --loss 0,5,20 --after-loss waits,sends --repeat 10
+    [ "$status" -eq 0 ]
+    [ "$(column converged | sort -u)" = 10 ]
+    mapfile -t most < <(column most)
+    awk -v q="${most[0]}" -v w="${most[1]}" 'BEGIN { exit !(w < 0.8 * q) }'
+    [ "${most[3]}" = "${most[0]}" ] # where nothing is lost, they are the same
+    awk -v q="${most[3]}" -v s="${most[4]}" 'BEGIN { r = s / q * 0.95; exit !(r > 0.93 && r < 1.07) }'
+    awk -v q="${most[3]}" -v s="${most[5]}" 'BEGIN { r = s / q * 0.8; exit !(r > 0.93 && r < 1.07) }'
+}
+
+@test "a message costs what its distance says, and a round what its most expensive message does" {
+    gossip -n 64 -a push-sum,doubling -b full,torus --sync --cost hops --repeat 3
+    [ "$status" -eq 0 ]
+    # the torus is 4 x 4 x 4: 6 hops at most; gossip on a torus goes one hop
+    awk -F, '$1 == "push-sum" && $2 == "full" { exit !($20 < 0 + $21 && $21 > 5 * $12 && $21 <= 6 * $12) }' <<<"$output"
+    awk -F, '$2 == "torus" { exit $21 != $12 }' <<<"$output"
+    awk -F, '$1 == "doubling" { exit !($21 > 4 * $12 && $21 <= 6 * $12) }' <<<"$output"
+    gossip -n 16 -a doubling --cost fat-tree:4 --repeat 1
+    [ "$(column time)" = 8.0 ] # two steps of one hop, two of three
+    gossip -n 32 -a doubling --cost 4=2,16=2.5,all=5 --repeat 1
+    [ "$(column time)" = 14.0 ] # 2 + 2, 2.5 + 2.5, 5
+    gossip -n 32 -a push-sum --cost 4=2,16=2.5,all=5 --repeat 1
+    awk -v t="$(column time)" -v m="$(column mean)" 'BEGIN { exit !(t > 2 * m && t < 5 * m) }'
+}
+
+@test "--only-flips counts the runs with so many flips, and has their quartiles" {
+    gossip -n 16 -a pfcc --turns off --flip-rate 1e-3 --only-flips 0..31 --repeat 20 -e 1e-6
+    [ "$status" -eq 0 ]
+    [ "$(column runs | awk '{ s += $1 } END { print s }')" -eq 20 ]
+    [ "$(column runs | grep -vc '^0$')" -gt 1 ]
+    awk -F, '$10 > 0 && NR > 1 && !($14 <= $15 && $15 <= $16 && $16 <= $17 && $17 <= $18 && $22 == $9) { exit 1 }' <<<"$output"
+}
+
+@test "figures relative to another algorithm, to the first point and to another table" {
+    cd "$BATS_TEST_TMPDIR"
+    args=(-n 16,32,64 -a push-sum,doubling --repeat 2)
+    gossip "${args[@]}" --sync
+    cat >rounds.csv <<<"$output"
+    for base in doubling first rounds.csv; do
+        gossip "${args[@]}" --relative $base --plot-messages m.svg --plot-time t.svg --plot-boxes b.svg
+        [ "$status" -eq 0 ]
+        grep -q 'relative to' m.svg
+        grep -q 'relative to' t.svg
+    done
+    gossip -n 16 -a push-flow,pfcc --turns off --loss 0,10 --relative first --plot-messages l.svg --repeat 2
+    grep -q '1 / (1 - p)' l.svg
+    gossip -n 64,128,256,512,1024 -a push-sum -b hypercube,torus --sync --fit --repeat 1 -e 1e-3 --plot-messages f.svg
+    [[ $stderr == *"no model for a torus of 1024"* ]]
+    [ "$(column neighbourhood | grep -c torus)" -eq 2 ] # 64 and 512 are cubes
+}
+
 @test "figures" {
     cd "$BATS_TEST_TMPDIR"
     gossip -n 16 -a push-flow,pfcc --turns off --flip 3:flow:56@60 --bits 0..5 --repeat 1 --plot-messages m.svg \
@@ -110,6 +162,10 @@ column() {
         grep -q '</svg>' $file.svg
     done
     grep -q 'flipped bit' m.svg
+    grep -q 'greatest entry of the flow of each link' f.svg
+    [ "$(grep -c 'id="gnuplot_plot_' f.svg)" -ge 32 ] # a 4-cube has 32 edges
+    gossip -n 64 -a doubling,push-flow --repeat 1 --plot-flows f.svg --plot-history h.svg
+    [ "$status" -eq 0 ]
     grep -q 'greatest entry of a flow' f.svg
 }
 
@@ -143,4 +199,15 @@ column() {
     refused -n 16 --schedule permuted --turns on
     refused -n 16 -a voted --kill 1@3
     refused -n 16 --stop never
+    refused -n 16 --cost miles
+    refused -n 16 --cost 16=2
+    [[ $stderr == *"as all=5"* ]]
+    refused -n 16 --cost 16=2,4=3,all=5
+    refused -n 16 --cost fat-tree:1
+    refused -n 16 --after-loss shouts
+    refused -n 16 --after-loss sends --sync
+    [[ $stderr == *"leave out --after-loss"* ]]
+    refused -n 16 --only-flips 4..2
+    refused -n 16 --relative nothing
+    [[ $stderr == *"no algorithm of this table"* ]]
 }

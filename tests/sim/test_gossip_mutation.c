@@ -76,7 +76,7 @@ static struct ftc_gossip_run draw(uint64_t seed)
     struct ftc_gossip_run run = {.seed = seed, .most = MOST};
 
     draw_gossip(&run.gossip, &random);
-    run.cost = test_random_chance(&random, 50) ? FTC_GOSSIP_CONSTANT : FTC_GOSSIP_RANDOM;
+    run.cost.kind = test_random_chance(&random, 50) ? FTC_GOSSIP_CONSTANT : FTC_GOSSIP_RANDOM;
     run.loss = PICK(&random, losses);
     run.crowd = PICK(&random, crowds);
     draw_flips(&run, &random);

@@ -13,7 +13,7 @@
 static struct ftc_gossip_row one(enum ftc_gossip_algorithm algorithm,
                                  enum ftc_neighbourhood_kind kind, int ranks, double accuracy)
 {
-    struct ftc_gossip_row row = {.bit = -1, .repeat = FEW};
+    struct ftc_gossip_row row = {.bit = -1, .flips_wanted = -1, .repeat = FEW};
     row.run = (struct ftc_gossip_run){.seed = 1, .most = 5000};
     row.run.gossip = (struct ftc_gossip_settings){.algorithm = algorithm,
                                                   .count = 1,
