@@ -260,8 +260,10 @@ static void tell_refused(struct ftc_job *job)
         ftc_sink_say(
             job->verdict.err,
             "refused connections to the PMIx port: %llu of other users, %llu of which the kernel "
-            "did not say whose they were",
-            (unsigned long long)refused.others, (unsigned long long)refused.unknown);
+            "did not say whose they were%s",
+            (unsigned long long)refused.others, (unsigned long long)refused.unknown,
+            refused.unknown > 0 ? ": if they were of the job, load the kernel module tcp_diag"
+                                : "");
 }
 
 static int conclude(struct ftc_job *job)
