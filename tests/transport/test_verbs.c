@@ -58,14 +58,24 @@ START_TEST(a_rank_is_known_to_be_reached_before_the_first_message)
 }
 END_TEST
 
+static bool reach_of_0_is_known(void)
+{
+    return ftc_transport_verbs.reach(tcp_end[2], 0) != FTC_REACH_NOT_YET;
+}
+
+static bool reach_of_3_is_known(void)
+{
+    return ftc_transport_verbs.reach(tcp_end[2], 3) != FTC_REACH_NOT_YET;
+}
+
 static int ask_asleep(void *arg)
 {
     (void)arg;
     for (int rank = 0; rank < TCP_ENDS; rank++)
         tcp_end[rank] = NULL;
     verbs_join(2);
-    while (ftc_transport_verbs.reach(tcp_end[2], 0) == FTC_REACH_NOT_YET)
-        if (!verbs_sleep_and_look(2))
+    while (!reach_of_0_is_known())
+        if (!verbs_sleep_and_look(2, reach_of_0_is_known))
             return 1;
     return ftc_transport_verbs.reach(tcp_end[2], 0) == FTC_REACH_YES ? 0 : 1;
 }
@@ -87,8 +97,8 @@ START_TEST(a_rank_that_is_not_there_is_known_not_to_be_reached)
     snprintf(tcp_endpoints[3], sizeof(tcp_endpoints[3]), "%s", tcp_endpoints[1]);
     strcpy(strrchr(tcp_endpoints[3], ';'), ";1"); /* this port belongs to no socket */
     uint64_t began = ftc_clock_now();
-    while (ftc_transport_verbs.reach(tcp_end[2], 3) == FTC_REACH_NOT_YET)
-        ck_assert(verbs_sleep_and_look(2));
+    while (!reach_of_3_is_known())
+        ck_assert(verbs_sleep_and_look(2, reach_of_3_is_known));
     ck_assert_uint_ge(ftc_clock_now() - began, 300 * FTC_NS_PER_MS);
     ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[2], 3), FTC_REACH_NO);
     ck_assert_uint_eq(ftc_verbs_count(tcp_end[2], FTC_TCP_GIVEN_UP), 1);
@@ -339,7 +349,7 @@ START_TEST(who_closes_a_peer_acknowledges_what_it_sent)
     WAIT_UNTIL(verbs_all_settled());
     tcp_must_send(0, 1, 1, 10);
     while (!tcp_take(1, 0, 1, 10))
-        ck_assert(verbs_sleep_and_look(1));
+        ck_assert(verbs_sleep_and_look(1, NULL));
     ftc_transport_verbs.close_peer(tcp_end[1], 0);
     ck_assert(!tcp_take(1, 0, 1, 10));
     ck_assert_ptr_null(verbs_link_of(1, 0));
@@ -398,6 +408,16 @@ START_TEST(who_sleeps_is_woken_by_a_broken_queue_pair)
 }
 END_TEST
 
+static bool all_of_2_is_acknowledged(void)
+{
+    return ftc_verbs_settled(tcp_end[2]);
+}
+
+static bool link_to_2_is_gone(void)
+{
+    return verbs_link_of(0, 2) == NULL;
+}
+
 /* Acknowledgements of the sender's device make room, and those of the receiver finish the
  * messages. */
 START_TEST(who_sends_much_may_sleep_in_between)
@@ -414,19 +434,19 @@ START_TEST(who_sends_much_may_sleep_in_between)
         verbs_join(2);
         for (uint64_t number = 0; number < TOTAL; number++)
             tcp_must_send(2, 0, number, SIZE);
-        while (!ftc_verbs_settled(tcp_end[2]))
-            if (!verbs_sleep_and_look(2))
+        while (!all_of_2_is_acknowledged())
+            if (!verbs_sleep_and_look(2, all_of_2_is_acknowledged))
                 _exit(1);
         _exit(0);
     }
     while (got < TOTAL) {
-        ck_assert(verbs_sleep_and_look(0));
+        ck_assert(verbs_sleep_and_look(0, NULL));
         while (got < TOTAL && tcp_take(0, 2, got, SIZE))
             got++;
     }
     /* The last acknowledgement goes out while this end sleeps, too. */
-    while (verbs_link_of(0, 2) != NULL)
-        ck_assert(verbs_sleep_and_look(0));
+    while (!link_to_2_is_gone())
+        ck_assert(verbs_sleep_and_look(0, link_to_2_is_gone));
     scratch_wait_success(child);
 }
 END_TEST

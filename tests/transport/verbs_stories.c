@@ -53,11 +53,11 @@ bool verbs_all_settled(void)
     return true;
 }
 
-bool verbs_sleep_and_look(int rank)
+bool verbs_sleep_and_look(int rank, bool (*holds)(void))
 {
     struct pollfd item = {.fd = ftc_transport_verbs.descriptor(tcp_end[rank]), .events = POLLIN};
     bool idle;
-    if (!ftc_transport_verbs.ready(tcp_end[rank]) &&
+    if (!ftc_transport_verbs.ready(tcp_end[rank]) && (holds == NULL || !holds()) &&
         poll(&item, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)) != 1)
         return false;
     ftc_transport_verbs.flush(tcp_end[rank], &idle);

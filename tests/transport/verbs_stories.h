@@ -18,7 +18,9 @@ void verbs_join_two(void);
 struct ftc_verbs_link *verbs_link_of(int rank, int other);
 /* Is everything that the ends sent acknowledged? */
 bool verbs_all_settled(void);
-/* Sleeps until there is something to do, and does it. Returns false if nothing wakes the end. */
-bool verbs_sleep_and_look(int rank);
+/* Sleeps until there is something to do, and does it. It does not sleep if the condition holds
+ * after ready(), which takes a turn. NULL: a message is awaited, and ready() tells of it. Returns
+ * false if nothing wakes the end. */
+bool verbs_sleep_and_look(int rank, bool (*holds)(void));
 
 #endif
