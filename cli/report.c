@@ -44,7 +44,8 @@ static void print_multicast(const struct ftc_status *status, FILE *out)
     if (pieces[FTC_PIECES_OTHER] > 0)
         fprintf(out, ", %.1f %% otherwise", 100 * pieces[FTC_PIECES_OTHER] / all);
     fprintf(out,
-            "; %.0f datagrams foreign, %.0f corrupt, %.0f senseless, %.0f dropped by the kernel\n",
+            "; %.0f datagrams foreign, %.0f corrupt, %.0f senseless, %.0f dropped by kernel or "
+            "device\n",
             datagrams[FTC_DATAGRAMS_FOREIGN], datagrams[FTC_DATAGRAMS_CORRUPT],
             datagrams[FTC_DATAGRAMS_SENSELESS], datagrams[FTC_DATAGRAMS_DROPPED]);
 }

@@ -146,7 +146,7 @@ enum ftc_datagrams {
     FTC_DATAGRAMS_CORRUPT,   /* dropped: the checksum was wrong */
     FTC_DATAGRAMS_SENSELESS, /* ignored: sound, but of no use for a member */
     FTC_DATAGRAMS_FAILED,    /* not sent or not received, because there was no room */
-    FTC_DATAGRAMS_DROPPED,   /* by the kernel: most of those of other jobs; or no room (udp) */
+    FTC_DATAGRAMS_DROPPED, /* of other jobs, by kernel or device; udp: also if there was no room */
     FTC_DATAGRAMS_DRILL_LOST,
     FTC_DATAGRAMS_DRILL_OTHER, /* made double, late, damaged or foreign by a drill */
     FTC_DATAGRAMS

@@ -85,13 +85,19 @@ static struct ftc_multicast_counters counters(int rank)
     return now;
 }
 
+static bool by_verbs(void)
+{
+    return ops() == &ftc_multicast_verbs;
+}
+
 /* Datagrams that came over the wire and are dealt with, by the rank or by the kernel. A datagram
- * that a drill holds back does not count yet. */
+ * that a drill holds back does not count yet. What an RDMA device drops is not counted for each
+ * rank. */
 static uint64_t seen(int rank)
 {
     struct ftc_multicast_counters now = counters(rank);
-    return now.own + now.dropped + now.foreign - now.drilled.foreign + now.corrupt +
-           now.drilled.lost + now.received - now.drilled.duplicated;
+    return now.own + (by_verbs() ? 0 : now.dropped) + now.foreign - now.drilled.foreign +
+           now.corrupt + now.drilled.lost + now.received - now.drilled.duplicated;
 }
 
 /* Takes datagrams until `count` came over the wire, and marks each received number in `heard`. */
@@ -178,50 +184,64 @@ END_TEST
 
 /* --- strangers --- */
 
-START_TEST(another_job_on_the_same_group_is_counted_and_not_heard)
+/* The job key of a stranger differs: by verbs in the bits that are the Q_Key, and by UDP in the
+ * last word that the filter of the kernel compares. */
+static struct ftc_multicast *join_stranger(void)
 {
     struct ftc_multicast_setup stranger = setup_of(2);
-    unsigned char heard[1] = {0};
-    stranger.group.job_key[0] ^= 1;
+    stranger.group.job_key[by_verbs() ? 0 : FTC_JOB_KEY_SIZE - 1] ^= 1;
+    return join(&stranger);
+}
+
+START_TEST(another_job_on_the_same_group_is_counted_and_not_heard)
+{
     start(0, NULL);
     start(1, NULL);
-    struct ftc_multicast *other = join(&stranger);
+    struct ftc_multicast *other = join_stranger();
     for (uint64_t number = 0; number < 200; number++) {
-        send_number(other, number);
-        if (number % BATCH == 0)
-            pump(1, number + 1, NULL);
+        send_number(other, 1000 + number);
+        send_number(end[0], number);
+        ck_assert_int_eq(await_number(end[1]), (int64_t)number);
     }
-    pump(1, 200, NULL);
-    ck_assert_uint_eq(counters(1).foreign + counters(1).dropped, 200);
-    ck_assert_uint_eq(counters(1).received, 0);
-    send_number(end[0], 0);
-    pump(1, 201, heard);
-    ck_assert_int_eq(heard[0], 1);
+    ck_assert_uint_eq(counters(1).received, 200);
+    if (by_verbs())
+        ck_assert_uint_eq(counters(1).foreign, 0);
+    else
+        ck_assert_uint_eq(counters(1).foreign + counters(1).dropped, 200);
     ftc_multicast_close(other);
 }
 END_TEST
 
-/* The job's datagrams come after the flood, and before the rank has looked. A queue pair has
- * nothing that tells jobs apart before a receive is used up. */
+/* Sends `count` datagrams of the largest size. A queue pair takes only some at once. */
+static void flood(struct ftc_multicast *from, uint64_t count)
+{
+    struct ftc_multicast_counters now = {0};
+    uint64_t deadline = ftc_clock_now() + PATIENCE;
+    while (now.sent < count) {
+        send_sized(from, now.sent, ftc_multicast_payload_max(from));
+        ftc_multicast_counters(from, &now);
+        ck_assert_msg(ftc_clock_now() < deadline, "%llu of a flood of %llu datagrams are sent",
+                      (unsigned long long)now.sent, (unsigned long long)count);
+    }
+}
+
+/* The job's datagrams come after the flood, and before the rank has looked. */
 START_TEST(a_flood_of_another_job_takes_no_room_and_little_time)
 {
-    struct ftc_multicast_setup stranger = setup_of(2), few = setup_of(1);
-    unsigned char heard[FTC_MULTICAST_RECEIVES] = {0};
-    if (ops() == &ftc_multicast_verbs)
-        return;
-    stranger.group.job_key[FTC_JOB_KEY_SIZE - 1] ^= 1;
+    struct ftc_multicast_setup few = setup_of(1);
     few.receives = 0; /* uses the default */
     start(0, NULL);
     end[1] = join(&few);
-    struct ftc_multicast *other = join(&stranger);
-    size_t most = ftc_multicast_payload_max(other);
-    for (uint64_t number = 0; number < MANY; number++)
-        send_sized(other, number, most);
+    struct ftc_multicast *other = join_stranger();
+    flood(other, MANY);
     for (uint64_t number = 0; number < FTC_MULTICAST_RECEIVES; number++)
         send_number(end[0], number);
-    pump(1, MANY + FTC_MULTICAST_RECEIVES, heard);
     for (int number = 0; number < FTC_MULTICAST_RECEIVES; number++)
-        ck_assert_int_eq(heard[number], 1);
+        ck_assert_int_eq(await_number(end[1]), number);
+    if (by_verbs())
+        ck_assert_uint_eq(counters(1).foreign, 0);
+    else
+        ck_assert_uint_eq(seen(1), MANY + FTC_MULTICAST_RECEIVES);
     ck_assert_uint_lt(counters(1).foreign, 20 * MANY / FTC_MULTICAST_SAMPLE);
     ftc_multicast_close(other);
 }

@@ -26,8 +26,7 @@ struct ftc_multicast_ops {
     int (*fd)(const struct ftc_multicast *multicast);
     int (*arm)(struct ftc_multicast *multicast);
     bool (*ready)(struct ftc_multicast *multicast);
-    void (*count)(
-        struct ftc_multicast *multicast); /* brings counters.dropped up to date; or NULL */
+    void (*count)(struct ftc_multicast *multicast); /* brings counters.dropped up to date */
 };
 
 struct ftc_multicast { /* the first member of each implementation */

@@ -208,8 +208,7 @@ bool ftc_multicast_ready(struct ftc_multicast *multicast)
 void ftc_multicast_counters(struct ftc_multicast *multicast,
                             struct ftc_multicast_counters *counters)
 {
-    if (multicast->ops->count != NULL)
-        multicast->ops->count(multicast);
+    multicast->ops->count(multicast);
     *counters = multicast->counters;
     counters->drilled = multicast->drill.drilled;
 }

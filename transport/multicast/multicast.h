@@ -36,8 +36,9 @@
  * The IPv6 address is ff1x:<random>, with scope link-local, or interface-local on a loopback. The
  * IPv4 address is 239.<the first three bytes of random>. verbs makes its MGID from the IPv6 address
  * on InfiniBand, and from the IPv4 address on RoCE. Two jobs may still have the same address: the
- * job key in each datagram tells them apart. By UDP the kernel drops what has another key before it
- * takes room from the job (transport/multicast/udp.c).
+ * job key in each datagram tells them apart. What has another key is dropped before it takes
+ * room from the job: by UDP by the kernel (transport/multicast/udp.c), by verbs by the device
+ * (transport/multicast/verbs.c).
  */
 struct ftc_multicast_group {
     unsigned char random[FTC_MULTICAST_RANDOM];
@@ -82,7 +83,7 @@ struct ftc_multicast_counters {
     uint64_t foreign, corrupt; /* dropped; see datagram.h */
     /* udp: dropped by the kernel. Either it was foreign: the kernel lets one in
      * FTC_MULTICAST_SAMPLE of those through, which then counts as foreign. Or the socket had no
-     * room for it. */
+     * room for it. verbs: what the port refused, for any queue pair, because of its Q_Key. */
     uint64_t dropped;
     uint64_t receive_failed; /* verbs: completions with an error */
     struct ftc_multicast_drilled drilled;

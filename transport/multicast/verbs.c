@@ -3,6 +3,10 @@
  * that are posted are all the room that there is. If a rank is late, what finds no receive is lost.
  * This is no error.
  *
+ * The Q_Key of the queue pair is the job's. A device drops a datagram with another Q_Key before the
+ * datagram takes a receive, so datagrams of other jobs take none. Only a counter of the port has
+ * them.
+ *
  * On RoCE the group is an IPv4 address, since the connection manager refuses to join IPv6 groups
  * there. On InfiniBand it is the IPv6 address, of which 80 random bits go into the MGID.
  *
@@ -29,6 +33,7 @@
 #define ROUTE_HEADER 40 /* bytes; InfiniBand specification, volume 1, 8.3 */
 #define SENDS        32 /* datagrams that are being sent, at most */
 #define JOIN_NS      (10 * FTC_NS_PER_S)
+#define REFUSED_NS   (100 * FTC_NS_PER_MS) /* between two questions to the device */
 
 struct verbs {
     struct ftc_multicast base;
@@ -49,7 +54,11 @@ struct verbs {
     struct sockaddr_storage group;
     bool joined;
     struct ibv_ah *route;
-    uint32_t queue_pair, queue_key; /* of the group */
+    uint32_t queue_pair; /* of the group */
+    uint32_t queue_key;  /* of the job */
+
+    uint32_t refused;    /* the counter of the port when it was last read */
+    uint64_t refused_at; /* when that was; 0: never */
 
     bool has_next; /* `next` is a completion that is not handled yet */
     struct ibv_wc next;
@@ -395,6 +404,48 @@ static struct rdma_cm_event *await_event(struct verbs *verbs, uint64_t deadline)
     }
 }
 
+/* The Q_Key that the queue pairs of the job have in common: 31 bits of its key. A Q_Key with the
+ * top bit is for privileged programs. */
+static uint32_t queue_key_of(const struct ftc_multicast_group *group)
+{
+    uint32_t word;
+    memcpy(&word, group->job_key, sizeof(word));
+    return ntohl(word) & 0x7fffffff;
+}
+
+/* Refuse datagrams of other jobs from now on. The connection manager made the queue pair with a
+ * Q_Key that all programs know. */
+static int refuse_strangers(struct verbs *verbs, const struct ftc_multicast_group *group)
+{
+    verbs->queue_key = queue_key_of(group);
+    struct ibv_qp_attr attributes = {.qkey = verbs->queue_key};
+    errno = ibv_modify_qp(verbs->id->qp, &attributes, IBV_QP_QKEY);
+    return errno == 0 ? 0 : failed(verbs, "set the Q_Key of a queue pair");
+}
+
+/* The datagrams that the port has refused because of their Q_Key. The port does not say which queue
+ * pair refused them, and stops counting at 65,535. */
+static uint32_t refused_by(const struct verbs *verbs)
+{
+    struct ibv_port_attr port;
+    if (ibv_query_port(verbs->id->verbs, verbs->id->port_num, &port) != 0)
+        return verbs->refused;
+    return port.qkey_viol_cntr;
+}
+
+static void verbs_count(struct ftc_multicast *multicast)
+{
+    struct verbs *verbs = (struct verbs *)multicast;
+    uint64_t now = ftc_clock_now();
+    if (now - verbs->refused_at < REFUSED_NS)
+        return;
+    uint32_t refused = refused_by(verbs);
+    if (refused > verbs->refused) /* else nothing came, or an administrator has set it back */
+        multicast->counters.dropped += refused - verbs->refused;
+    verbs->refused = refused;
+    verbs->refused_at = now;
+}
+
 /* Take from the join where datagrams to the group go. */
 static int take_route(struct verbs *verbs, const struct rdma_cm_event *event)
 {
@@ -404,7 +455,6 @@ static int take_route(struct verbs *verbs, const struct rdma_cm_event *event)
         return failed(verbs, "join the multicast group");
     }
     verbs->queue_pair = event->param.ud.qp_num;
-    verbs->queue_key = event->param.ud.qkey;
     verbs->route = ibv_create_ah(verbs->domain, &attributes);
     return verbs->route != NULL ? 0 : failed(verbs, "make an address handle");
 }
@@ -476,11 +526,15 @@ static int open_queue_pair(struct verbs *verbs, const struct ftc_multicast_setup
     if (rc == 0)
         rc = make_memory(verbs);
     if (rc == 0)
+        rc = refuse_strangers(verbs, &setup->group);
+    if (rc == 0)
         rc = post_receives(verbs);
     if (rc == 0)
         rc = join_group(verbs, &setup->group);
-    if (rc == 0)
+    if (rc == 0) {
+        verbs->refused = refused_by(verbs);
         log_group(verbs, setup);
+    }
     return rc;
 }
 
@@ -508,4 +562,5 @@ const struct ftc_multicast_ops ftc_multicast_verbs = {
     .fd = verbs_fd,
     .arm = verbs_arm,
     .ready = verbs_ready,
+    .count = verbs_count,
 };
