@@ -259,7 +259,7 @@ sweep --detect :: changes sweep -n 8 -k 2 -r 1 allreduce -- --detect 5ms :: chan
 sweep --jitter :: changes sweep -n 8 -k 2 -r 1 allreduce -- --jitter 5ms :: changed
 sweep --kill-kind :: changes sweep -n 16 -f 2 -k 2 -r 1 allreduce -- --kill-kind coordinator :: changed
 sweep --kill-at :: changes sweep -n 8 -k 1 -r 1 allreduce -- --kill-at start :: changed
-sweep --burst :: changes sweep -n 16 -f 1 -k 3 -r 1 allreduce -- --burst :: changed
+sweep --burst :: changes sweep -n 16 -f 1 -k 3 -r 5 allreduce -- --burst :: changed
 sweep --stall :: sim sweep -n 8 --stall 1@1us:1ms,1s reduce :: csv 7 "1000000 1000000000"
 sweep -r :: sim sweep -n 8 -k 1 -r 3 allreduce :: csv 6 3
 sweep --repeat :: sim sweep -n 8 -k 1 --repeat 3 allreduce :: csv 6 3
