@@ -16,7 +16,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define KEPT     8
-#define HEAD     64 /* size of a head (ring/large.c) */
+#define HEAD     80 /* size of a head (ring/large.c) */
 #define ELEMENT  4
 #define MOST     400 /* bytes of an input */
 #define RANKS    6
@@ -242,6 +242,7 @@ static void send_lie(struct fuzz *z)
     ftc_write_u64(&w, take(z, 8) == 0 ? take(z, 4) : z->now.epoch.op);
     ftc_write_u32(&w, z->now.epoch.ballot.i);
     ftc_write_u32(&w, z->now.epoch.ballot.s);
+    ftc_write_u64(&w, z->now.epoch.settled);
     ftc_write_u8(&w, z->call.signature.kind);
     ftc_write_u8(&w, z->call.signature.type);
     ftc_write_u8(&w, z->call.signature.operator_code);

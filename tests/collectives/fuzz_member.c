@@ -107,13 +107,13 @@ static void take_outputs(struct fuzz *z, int rc)
 static void call_next(struct fuzz *z)
 {
     enum ftc_call_kind kind =
-        (enum ftc_call_kind)(FTC_CALL_ALLREDUCE + take(z, FTC_CALL_KINDS - 1));
+        (enum ftc_call_kind)(FTC_CALL_ALLREDUCE + take(z, FTC_CALL_SETTLE - FTC_CALL_ALLREDUCE));
     bool rooted = kind == FTC_CALL_REDUCE || kind == FTC_CALL_BCAST;
     bool combines = kind == FTC_CALL_REDUCE || kind == FTC_CALL_ALLREDUCE;
     unsigned char input[VALUE_SIZE];
     struct ftc_call call = {.combine = combines ? add_bytes : NULL, .combine_arg = z};
 
-    if (z->under_way)
+    if (z->under_way || ftc_member_held_back(z->member))
         return;
     memset(input, 1, sizeof(input));
     call.signature.kind = (uint8_t)kind;
@@ -215,18 +215,21 @@ static void random_contribution(struct fuzz *z, struct ftc_message *message)
     }
 }
 
-/* Makes a message that a member could send, but that lies. */
-static struct ftc_buffer *lie(struct fuzz *z, enum ftc_message_kind kind)
+/* Makes a message of an operation, or of a settlement, that a member could send, but that lies. */
+static struct ftc_buffer *lie(struct fuzz *z, enum ftc_message_kind kind, bool settles)
 {
     struct ftc_message message = {.kind = kind};
 
     require(ftc_message_init(&message, z->settings.ranks) == FTC_SUCCESS);
     uint64_t next = ftc_member_next_op(z->member);
-    message.op = next + take(z, 3) - (next > 0 ? 1 : 0);
+    message.op = settles ? FTC_SETTLEMENT + take(z, 3) : next + take(z, 3) - (next > 0 ? 1 : 0);
     message.ballot = (struct ftc_ballot_id){take(z, 7), take(z, 3)};
     message.epoch = ftc_member_epoch(z->member);
     if (take(z, 8) == 0)
-        message.epoch = (struct ftc_epoch){.op = take(z, 4), .ballot = {take(z, 3), take(z, 3)}};
+        message.epoch = (struct ftc_epoch){
+            .op = take(z, 4), .ballot = {take(z, 3), take(z, 3)}, .settled = take(z, 3)};
+    if (ftc_op_is_settlement(message.op))
+        message.epoch = (struct ftc_epoch){.settled = message.epoch.settled};
     message.signature = z->signature;
     if (take(z, 8) == 0)
         message.signature.root = (int)take(z, 8) - 1;
@@ -261,13 +264,23 @@ static struct ftc_buffer *lie(struct fuzz *z, enum ftc_message_kind kind)
 
 static void send_lie(struct fuzz *z)
 {
-    feed(z, lie(z, (enum ftc_message_kind)take(z, FTC_MESSAGES)));
+    static const struct ftc_signature settles = {
+        .kind = FTC_CALL_SETTLE, .root = -1, .size = sizeof(uint64_t)};
+    enum ftc_message_kind kind = (enum ftc_message_kind)take(z, FTC_MESSAGES);
+    struct ftc_signature called = z->signature;
+    bool lies_of_settlement = take(z, 4) == 0;
+
+    if (lies_of_settlement)
+        z->signature = settles;
+    struct ftc_buffer *message = lie(z, kind, lies_of_settlement);
+    z->signature = called;
+    feed(z, message);
 }
 
 /* Sends a DECIDE in pieces, in any order. Some come twice, some never. */
 static void send_pieces(struct fuzz *z)
 {
-    struct ftc_buffer *whole = lie(z, FTC_MESSAGE_DECIDE);
+    struct ftc_buffer *whole = lie(z, FTC_MESSAGE_DECIDE, false);
     uint32_t size = 8 + take(z, 60), count = ftc_fragments_count(whole->size, size);
     struct ftc_message_head head;
     struct ftc_message piece = {.kind = FTC_MESSAGE_FRAGMENT, .signature = z->signature};
