@@ -125,7 +125,7 @@ wrong() { # PATTERN ARGUMENT...: gives exit code 2 and one line that matches PAT
     run "$FTRUN" -np 8 --set reduce.arity=4 --set log.level=error true
     [ "$output" = "" ]
     run "$FTRUN" -np 8 --set gossip.tau=1e-9 --set gossip.algorithm=push-flow true
-    [ "$output" = "ftrun: no effect in this job: gossip.tau = 1e-9 (--set): that needs gossip.algorithm = pflc or pfcc, or calls that ask for one of them" ]
+    [ "$output" = "ftrun: no effect in this job: gossip.tau = 1e-09 (--set): that needs gossip.algorithm = pflc or pfcc, or calls that ask for one of them" ]
 }
 
 @test "nothing is told of a value that is the default, or that a file for all jobs has set" {
