@@ -19,7 +19,9 @@ void ftc_gossip_csv_print_head(void)
 
 static const char *number_or_none(int number, char text[16])
 {
-    snprintf(text, 16, number >= 0 ? "%d" : "", number);
+    text[0] = '\0';
+    if (number >= 0)
+        snprintf(text, 16, "%d", number);
     return text;
 }
 
