@@ -18,6 +18,13 @@ static bool read_activity(struct ftc_activity *a, uint64_t *op, uint32_t *kind, 
     return before % 2 == 0 && atomic_load_explicit(&a->sequence, memory_order_relaxed) == before;
 }
 
+/* False, too, for a rank that a settlement holds back: the number that it shows is that of the
+ * settlement, and it has not begun an operation (agreement.md, rule 9). */
+static bool is_called(uint32_t kind)
+{
+    return kind > FTC_CALL_NONE && kind < FTC_CALL_KINDS && kind != FTC_CALL_SETTLE;
+}
+
 void ftc_job_look_for_mismatch(struct ftc_comm *comm)
 {
     struct ftc_member_activity own;
@@ -31,8 +38,8 @@ void ftc_job_look_for_mismatch(struct ftc_comm *comm)
         own.waits_for >= comm->size || !ftc_segment_is_local(comm->process->segment, own.waits_for))
         return;
     struct ftc_slot *slot = ftc_segment_slot(comm->process->segment, own.waits_for);
-    if (!read_activity(&slot->activity, &op, &kind, &root) || op != own.op ||
-        kind == FTC_CALL_NONE || kind >= FTC_CALL_KINDS || root < -1 || root >= comm->size ||
+    if (!read_activity(&slot->activity, &op, &kind, &root) || op != own.op || !is_called(kind) ||
+        root < -1 || root >= comm->size ||
         ftc_segment_failed(comm->process->segment, own.waits_for) ||
         (kind == (uint32_t)own.kind && root == own.root))
         return;
