@@ -122,7 +122,7 @@ struct ftc_settled {
     struct ftc_decision *decision; /* its failed set is F */
 };
 
-/* What a member keeps for settlements. */
+/* The state of settlements in a member. */
 struct ftc_settling {
     uint64_t open;         /* number of the open settlement */
     uint64_t name;         /* of the one before: the epoch of the open one */

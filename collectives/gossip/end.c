@@ -10,7 +10,7 @@
 #include "collectives/gossip/internal.h"
 #include "collectives/mutation.h"
 
-/* What a rank contributes: pairs (-least, greatest). First the pairs named here, then one for each
+/* A contribution is made of pairs (-least, greatest): first the pairs named here, then one for each
  * element. INPUT is that times the weight; WEIGHT is the initial one, HELD the one held since this
  * rank settled. KNOWN is the greatest weight (negated) and INPUT that this rank knows of, also of
  * the dead. */
@@ -202,7 +202,7 @@ static enum ftc_gossip_cause cause_of(const double *decided)
                                                   : FTC_GOSSIP_CAUSE_ATTEMPTS;
 }
 
-/* What masses of such sizes do, by rounding, to an average whose largest element is `size`
+/* The error that the rounding of such masses leaves in an average whose largest element is `size`
  * (gossip.md, rules 7 and 9). */
 static double rounding(const double *decided, double size, double input, double weight)
 {

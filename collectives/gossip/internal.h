@@ -12,7 +12,7 @@
  * 7). */
 #define FTC_GOSSIP_FLOOR 0x1p-47
 
-/* What a rank knows of the initial masses of all ranks (gossip.md, rules 7 to 9). */
+/* The sizes of all ranks' initial masses, as far as a rank knows them (gossip.md, rules 7 to 9). */
 struct ftc_gossip_sizes {
     int input;  /* the greatest input times its weight is below 2^input */
     int weight; /* the greatest weight is below 2^weight */

@@ -1,6 +1,7 @@
 /* A few ranks that gossip until they have agreed on an end. */
 #include "tests/collectives/gossip_ending.h"
 
+#include "tests/random.h"
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -111,4 +112,27 @@ enum ftc_gossip_verdict ending_run(struct ending *e)
         verdict = ending_decide(e, &e->failed);
     }
     return verdict;
+}
+
+void ending_kill(struct ending *e, int rank)
+{
+    gossip_net_kill(e->net, rank);
+    ftc_set_add(&e->failed, rank);
+    for (int other = 0; other < e->frame.ranks; other++)
+        if (ending_lives(e, other))
+            ftc_gossip_end_removed(e->end[other], rank);
+}
+
+struct gossip_net_frame ending_frame(enum ftc_gossip_algorithm algorithm, int ranks,
+                                     double accuracy)
+{
+    return (struct gossip_net_frame){
+        .algorithm = algorithm,
+        .neighbourhood = FTC_NEIGHBOURHOOD_FULL,
+        .ranks = ranks,
+        .count = 3,
+        .accuracy = accuracy,
+        .turns = algorithm != FTC_GOSSIP_PUSH_SUM,
+        .seed = (uint64_t)test_random_start().state,
+    };
 }

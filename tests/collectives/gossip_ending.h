@@ -21,8 +21,12 @@ struct ending {
     double average[RANKS_MOST][COUNT_MOST];
 };
 
+/* Three elements, on a full graph, in turns where the algorithm can. */
+struct gossip_net_frame ending_frame(enum ftc_gossip_algorithm algorithm, int ranks,
+                                     double accuracy);
 void ending_begin(struct ending *e, const struct gossip_net_frame *frame);
 void ending_finish(struct ending *e);
+void ending_kill(struct ending *e, int rank); /* the others know of it at once */
 bool ending_lives(const struct ending *e, int rank);
 void ending_look(struct ending *e);
 

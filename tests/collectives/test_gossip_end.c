@@ -16,15 +16,6 @@ enum ftc_mutation ftc_mutation;
 
 #define FREE_RUNS (TEST_SANITIZED ? 60 : 600)
 
-static void kill_rank(struct ending *e, int rank)
-{
-    gossip_net_kill(e->net, rank);
-    ftc_set_add(&e->failed, rank);
-    for (int other = 0; other < e->frame.ranks; other++)
-        if (ending_lives(e, other))
-            ftc_gossip_end_removed(e->end[other], rank);
-}
-
 /* Returns the error of the agreed result, relative to the largest element. */
 static double error_of(const struct ending *e)
 {
@@ -48,20 +39,6 @@ static void check_average(const struct ending *e)
     ck_assert_double_le(error_of(e), e->frame.accuracy / 2 + 0x1p-46 * e->frame.ranks);
 }
 
-static struct gossip_net_frame frame_of(enum ftc_gossip_algorithm algorithm, int ranks,
-                                        double accuracy)
-{
-    return (struct gossip_net_frame){
-        .algorithm = algorithm,
-        .neighbourhood = FTC_NEIGHBOURHOOD_FULL,
-        .ranks = ranks,
-        .count = 3,
-        .accuracy = accuracy,
-        .turns = algorithm != FTC_GOSSIP_PUSH_SUM,
-        .seed = (uint64_t)test_random_start().state,
-    };
-}
-
 START_TEST(what_all_agree_on_is_the_average)
 {
     static const int sizes[] = {1, 2, 3, 8, 16, 32};
@@ -70,7 +47,7 @@ START_TEST(what_all_agree_on_is_the_average)
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
         for (size_t a = 0; a < sizeof(accuracies) / sizeof(accuracies[0]); a++) {
             struct gossip_net_frame frame =
-                frame_of((enum ftc_gossip_algorithm)_i, sizes[s], accuracies[a]);
+                ending_frame((enum ftc_gossip_algorithm)_i, sizes[s], accuracies[a]);
             struct ending e;
             frame.seed += s * 10 + a;
             ending_begin(&e, &frame);
@@ -103,7 +80,7 @@ static bool ends_right(uint64_t seed)
 {
     static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_SUM,
                                                            FTC_GOSSIP_PUSH_FLOW, FTC_GOSSIP_PFLC};
-    struct gossip_net_frame frame = frame_of(algorithms[seed % 3], 8, seed % 2 ? 1e-3 : 1e-6);
+    struct gossip_net_frame frame = ending_frame(algorithms[seed % 3], 8, seed % 2 ? 1e-3 : 1e-6);
     enum ftc_gossip_verdict verdict = FTC_GOSSIP_AGAIN;
     struct ending e;
 
@@ -146,7 +123,7 @@ END_TEST
 START_TEST(a_death_leaves_the_average_of_the_others_or_ends_it)
 {
     enum ftc_gossip_algorithm algorithm = (enum ftc_gossip_algorithm)_i;
-    struct gossip_net_frame frame = frame_of(algorithm, 16, 1e-9);
+    struct gossip_net_frame frame = ending_frame(algorithm, 16, 1e-9);
     struct ending e;
 
     ending_begin(&e, &frame);
@@ -154,7 +131,7 @@ START_TEST(a_death_leaves_the_average_of_the_others_or_ends_it)
         gossip_net_step(e.net);
         ending_look(&e);
     }
-    kill_rank(&e, 5);
+    ending_kill(&e, 5);
     if (ftc_gossip_survives(algorithm)) {
         ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_AGREED);
         check_average(&e);
@@ -171,13 +148,13 @@ START_TEST(survivors_that_a_death_has_parted_begin_anew)
 {
     static const enum ftc_gossip_algorithm algorithms[] = {FTC_GOSSIP_PUSH_FLOW, FTC_GOSSIP_PFLC,
                                                            FTC_GOSSIP_PFCC};
-    struct gossip_net_frame frame = frame_of(algorithms[_i], 3, 1e-6);
+    struct gossip_net_frame frame = ending_frame(algorithms[_i], 3, 1e-6);
     struct ending e;
 
     frame.neighbourhood = FTC_NEIGHBOURHOOD_HYPERCUBE;
     ending_begin(&e, &frame);
     ck_assert(ending_barrier(&e)); /* all hold the average of the three, not that of the two */
-    kill_rank(&e, 0);
+    ending_kill(&e, 0);
     ck_assert(ending_barrier(&e));
     ck_assert_int_eq(ending_decide(&e, &e.failed), FTC_GOSSIP_ANEW);
     for (int rank = 1; rank < 3; rank++)
@@ -191,11 +168,11 @@ END_TEST
 /* No rank waits until it has settled. */
 START_TEST(what_does_not_survive_a_death_ends_with_it)
 {
-    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PUSH_SUM, 8, 1e-12);
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PUSH_SUM, 8, 1e-12);
     struct ending e;
 
     ending_begin(&e, &frame);
-    kill_rank(&e, 5);
+    ending_kill(&e, 5);
     for (int rank = 0; rank < 8; rank++)
         ck_assert(rank == 5 || ftc_gossip_end_ready(e.end[rank], 0));
     ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_GIVEN_UP);
@@ -205,13 +182,13 @@ END_TEST
 
 START_TEST(a_decision_that_names_others_than_were_removed_is_none)
 {
-    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PFCC, 8, 1e-6);
     struct ftc_set none = {0};
     struct ending e;
 
     ending_begin(&e, &frame);
     ck_assert_int_eq(ftc_set_init(&none, 8), 0);
-    kill_rank(&e, 3);
+    ending_kill(&e, 3);
     ck_assert(ending_barrier(&e));
     ck_assert_int_eq(ending_decide(&e, &none),
                      FTC_GOSSIP_AGAIN); /* all know that 3 is dead, but the decision does not */
@@ -226,7 +203,7 @@ END_TEST
 
 START_TEST(who_does_not_know_of_a_death_that_others_know_of_stops_it)
 {
-    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PFCC, 8, 1e-6);
     struct ending e;
 
     ending_begin(&e, &frame);
@@ -245,7 +222,7 @@ END_TEST
 
 START_TEST(who_moves_after_the_barrier_stops_it)
 {
-    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PFCC, 8, 1e-6);
     struct ftc_flip flip = {.variable = FTC_FLIP_INPUT, .bit = 62};
     struct ending e;
 
@@ -265,7 +242,7 @@ END_TEST
 
 START_TEST(one_that_gives_up_ends_it_for_all)
 {
-    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-16);
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PFCC, 8, 1e-16);
     struct ending e;
 
     ending_begin(&e, &frame);
@@ -287,7 +264,7 @@ END_TEST
 
 START_TEST(one_whose_time_is_up_ends_it_for_all_and_all_know_why)
 {
-    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PFCC, 8, 1e-6);
     struct ending e;
 
     ending_begin(&e, &frame);
@@ -305,7 +282,7 @@ END_TEST
  * anything. */
 START_TEST(one_that_was_not_answered_has_not_stood_still)
 {
-    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-6);
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PFCC, 8, 1e-6);
     struct ending e;
 
     ending_begin(&e, &frame);
@@ -329,7 +306,7 @@ END_TEST
 
 START_TEST(an_initial_value_that_cannot_be_repaired_ends_it)
 {
-    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFLC, 8, 1e-6);
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PFLC, 8, 1e-6);
     struct ftc_flip flip = {.variable = FTC_FLIP_INPUT, .bit = 51};
     struct ending e;
 
@@ -338,7 +315,7 @@ START_TEST(an_initial_value_that_cannot_be_repaired_ends_it)
         gossip_net_step(e.net);
         ending_look(&e);
     }
-    kill_rank(&e, 3); /* a part of the last estimate, from which it would be repaired, is gone */
+    ending_kill(&e, 3); /* a part of the last estimate, from which it would be repaired, is gone */
     ck_assert(ftc_gossip_flip(gossip_net_rank(e.net, 2), &flip));
     ck_assert_int_eq(ending_run(&e), FTC_GOSSIP_GIVEN_UP);
     ck_assert_int_eq(ftc_gossip_end_attempts(e.end[0]),
@@ -349,7 +326,7 @@ END_TEST
 
 START_TEST(attempts_end)
 {
-    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 4, 1e-6);
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PFCC, 4, 1e-6);
     struct ftc_set other = {0};
     struct ending e;
 
@@ -370,7 +347,7 @@ START_TEST(estimates_that_lie_apart_or_are_not_finite_are_none)
 {
     static const double lows[] = {-1, NAN, -INFINITY, -1};
     static const double highs[] = {1.0001, 1, 1, INFINITY};
-    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 4, 1e-6);
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PFCC, 4, 1e-6);
     struct ending e;
     double decided[ROOM], average[COUNT_MOST];
 

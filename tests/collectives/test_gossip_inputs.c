@@ -9,20 +9,6 @@
 
 enum ftc_mutation ftc_mutation;
 
-static struct gossip_net_frame frame_of(enum ftc_gossip_algorithm algorithm, int ranks,
-                                        double accuracy)
-{
-    return (struct gossip_net_frame){
-        .algorithm = algorithm,
-        .neighbourhood = FTC_NEIGHBOURHOOD_FULL,
-        .ranks = ranks,
-        .count = 3,
-        .accuracy = accuracy,
-        .turns = algorithm != FTC_GOSSIP_PUSH_SUM,
-        .seed = (uint64_t)test_random_start().state,
-    };
-}
-
 static double cancelling(int rank, size_t element)
 {
     double rest = fmod((rank + 1) * 0.618 + 0.1 * (double)element, 1);
@@ -87,7 +73,8 @@ START_TEST(inputs_that_cancel_and_great_ones_end_in_a_result)
 
     for (int i = 0; i < 3; i++)
         for (int ranks = 8; ranks <= RANKS_MOST; ranks *= 2) {
-            struct gossip_net_frame frame = frame_of((enum ftc_gossip_algorithm)_i, ranks, 1e-9);
+            struct gossip_net_frame frame =
+                ending_frame((enum ftc_gossip_algorithm)_i, ranks, 1e-9);
             frame.input = inputs[i];
             frame.seed += (uint64_t)i * 100 + (uint64_t)ranks;
             ck_assert_msg(ends_without_repairs(&frame), "inputs %d, %d ranks", i, ranks);
@@ -98,7 +85,7 @@ END_TEST
 /* docs/design/gossip.md, rules 7 and 8. Without them the run gives up, or gets no further. */
 static bool finds(enum ftc_mutation mutation, input_of *input)
 {
-    struct gossip_net_frame frame = frame_of(FTC_GOSSIP_PFCC, 8, 1e-9);
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PFCC, 8, 1e-9);
     struct ending e;
 
     frame.input = input;

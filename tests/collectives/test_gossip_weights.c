@@ -205,15 +205,6 @@ END_TEST
 
 /* --- no weight --- */
 
-static void kill_rank(struct ending *e, int rank)
-{
-    gossip_net_kill(e->net, rank);
-    ftc_set_add(&e->failed, rank);
-    for (int other = 0; other < e->frame.ranks; other++)
-        if (ending_lives(e, other))
-            ftc_gossip_end_removed(e->end[other], rank);
-}
-
 /* What the survivors come to if rank 3 dies after so many messages; -1: it lives. */
 static enum ftc_gossip_verdict without_rank_3(const struct gossip_net_frame *frame, int after,
                                               enum ftc_gossip_cause *cause, bool *right)
@@ -226,7 +217,7 @@ static enum ftc_gossip_verdict without_rank_3(const struct gossip_net_frame *fra
         ending_look(&e);
     }
     if (after >= 0)
-        kill_rank(&e, 3);
+        ending_kill(&e, 3);
     enum ftc_gossip_verdict verdict = ending_run(&e);
     *cause = ftc_gossip_end_cause(e.end[0]);
     *right = verdict != FTC_GOSSIP_AGREED || is_mean(&e);
