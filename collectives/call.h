@@ -45,6 +45,17 @@ struct ftc_call_traits {
 };
 extern const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS];
 
+/* A reduce or gather: the root alone gets the value. */
+static inline bool ftc_call_to_root(int kind)
+{
+    return ftc_call_table[kind].rooted && !ftc_call_table[kind].carries;
+}
+/* A broadcast or scatter: the root alone gives the value. */
+static inline bool ftc_call_from_root(int kind)
+{
+    return ftc_call_table[kind].rooted && ftc_call_table[kind].carries;
+}
+
 /* Sets inout to "in op inout", over `size` bytes. Deterministic; never fails. */
 typedef void ftc_combine_fn(void *arg, const void *in, void *inout, size_t size);
 
@@ -52,11 +63,11 @@ typedef void ftc_combine_fn(void *arg, const void *in, void *inout, size_t size)
  * them. */
 typedef void ftc_merge_fn(void *arg, const void *in, const void *with, void *out, size_t size);
 
-/* Takes `size` bytes of the contribution of `rank` into `result`: those from `offset` on. Bytes behind
- * the end of the contribution may be anything, and the function does not use them. Its caller goes
- * from the highest rank to the lowest, because a combine function has its accumulator on the right.
- * `first`: no other rank has come before for these bytes. The same bytes may come again, from the
- * highest rank on, if the operation starts again. */
+/* Takes `size` bytes of the contribution of `rank` into `result`: those from `offset` on. Bytes
+ * behind the end of the contribution may be anything, and the function does not use them. Its
+ * caller goes from the highest rank to the lowest, because a combine function has its accumulator
+ * on the right. `first`: no other rank has come before for these bytes. The same bytes may come
+ * again, from the highest rank on, if the operation starts again. */
 typedef void ftc_take_fn(void *arg, int rank, size_t offset, const void *data, size_t size,
                          bool first, void *result);
 

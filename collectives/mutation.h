@@ -56,10 +56,15 @@
     X(STRAGGLER_FOR_EVER, "take: the wait for a straggler never ends")                             \
     X(TAKE_AFTER_DECISION, "take: a subtree that comes after the decision changes it")             \
     X(GOSSIP_UNCHECKED, "gossip: the agreements of its end carry no checksums")                    \
+    X(BLOCKS_LOST, "blocks: when one list is at its end, the rest of the other one is left out")   \
+    X(BLOCKS_UNORDERED, "blocks: one list is put behind the other, whatever their ranks")          \
+    X(BLOCKS_EMPTY_LEFT_OUT, "blocks: a rank that gives nothing is not in the list")               \
     X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */    \
     /* harmless as long as there is PULL; found in runs without PULL */                            \
     X(NEVER_JOIN, "failure-proof: a rank coloured by correction never joins")                      \
     X(LEAVE_OUT_WHOLE_SIDE, "optimised: leave out the whole side that a message came from")        \
+    /* of blocks: tests/collectives/test_blocks.c finds it */                                      \
+    X(BLOCKS_UNCHECKED, "blocks: a malformed list is taken")                                       \
     /* of gossip: tests/sim/test_mutation.c has runs for it */                                     \
     X(GOSSIP_HEAD_UNCHECKED, "gossip: nobody looks at the checksum of a message's head")           \
     /* of two levels: storms on one level cannot find them */                                      \

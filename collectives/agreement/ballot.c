@@ -64,7 +64,7 @@ static int ballot_contribute(struct ftc_member *m, struct ftc_operation *op)
     if (decided) {
         up.contribution.decision = op->decision;
         ftc_rule_taken(m, FTC_RULE_CONTRIBUTE_DECIDED);
-    } else if (op->call.signature.kind != FTC_CALL_BCAST) {
+    } else if (!ftc_call_from_root(op->call.signature.kind)) {
         rc = ftc_operation_is_settlement(op) ? ftc_settlement_contribute(m, op) : 0;
         up.contribution.value = op->input;
     }

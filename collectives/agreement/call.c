@@ -28,6 +28,9 @@ static int take_input(struct ftc_member *m, struct ftc_operation *op)
 {
     size_t size = op->call.signature.size;
 
+    if (ftc_operation_gathers(op))
+        return ftc_blocks_make(&op->input, m->set.self, op->call.input, op->call.input_size);
+
     if (op->call.signature.kind == FTC_CALL_VALIDATE)
         return take_known(m, op);
     if (size == 0 || op->call.input == NULL)
@@ -54,7 +57,7 @@ static int take_missing(struct ftc_member *m, struct ftc_operation *op)
 /* Every w-th broadcast in a row has a reduce in ballot (0,0), too (agreement.md, "Operations"). */
 bool ftc_member_gathers(const struct ftc_member *m, const struct ftc_signature *signature)
 {
-    if (signature->kind != FTC_CALL_BCAST)
+    if (!ftc_call_from_root(signature->kind))
         return true;
     return m->set.settle_every > 0 && (m->row + 1) % m->set.settle_every == 0;
 }
@@ -63,9 +66,9 @@ static bool first_ballot_collects(struct ftc_member *m, const struct ftc_signatu
 {
     bool collects = ftc_member_gathers(m, signature);
 
-    if (signature->kind == FTC_CALL_BCAST)
+    if (ftc_call_from_root(signature->kind))
         m->row++;
-    else if (signature->kind != FTC_CALL_REDUCE)
+    else if (!ftc_call_to_root(signature->kind))
         m->row = 0;
     return collects;
 }
@@ -86,7 +89,7 @@ static int rotation_start(const struct ftc_member *m, const struct ftc_signature
 /* The root is in G: every member returns at once, with no message and no state. */
 static int call_without_root(struct ftc_member *m, const struct ftc_call *call)
 {
-    bool bcast = call->signature.kind == FTC_CALL_BCAST;
+    bool bcast = ftc_call_from_root(call->signature.kind);
     struct ftc_output output = {.kind = FTC_OUTPUT_DELIVER,
                                 .status = bcast ? FTC_ERR_ROOT_FAILED : FTC_SUCCESS};
 
@@ -95,6 +98,29 @@ static int call_without_root(struct ftc_member *m, const struct ftc_call *call)
     ftc_set_copy(&m->report_failed, bcast ? &m->agreed : &m->known);
     int rc = ftc_receive_kept(m, m->next_op - 1, NULL);
     return rc == 0 ? ftc_member_output(m, &output) : rc;
+}
+
+/* Has the call what its contribution is made of? */
+static int check_input(const struct ftc_member *m, const struct ftc_call *call)
+{
+    const struct ftc_signature *s = &call->signature;
+    bool decided = m->word != NULL; /* the decision is here already: no input is needed */
+
+    if (s->size == 0 || decided)
+        return 0;
+    if (ftc_signature_gathers(s)) {
+        if (s->size > FTC_BLOCK_MOST || call->input_size > s->size)
+            return ftc_error_set(
+                FTC_ERR_ARG, "a contribution has %zu bytes, and at most %llu fit", call->input_size,
+                (unsigned long long)(s->size > FTC_BLOCK_MOST ? FTC_BLOCK_MOST : s->size));
+        if (call->input == NULL && call->input_size > 0)
+            return ftc_error_set(FTC_ERR_ARG, "a call that gathers needs an input");
+    } else if (ftc_call_table[s->kind].reduces && (call->input == NULL || call->combine == NULL)) {
+        return ftc_error_set(FTC_ERR_ARG, "a reduction needs an input and an operator");
+    }
+    if (ftc_call_from_root(s->kind) && s->root == m->set.self && call->input == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "the root of a broadcast needs an input");
+    return 0;
 }
 
 int ftc_member_check_call(const struct ftc_member *m, const struct ftc_call *call)
@@ -106,16 +132,10 @@ int ftc_member_check_call(const struct ftc_member *m, const struct ftc_call *cal
     const struct ftc_call_traits *traits = &ftc_call_table[s->kind];
     if (traits->rooted ? s->root < 0 || s->root >= m->set.ranks : s->root != -1)
         return ftc_error_set(FTC_ERR_ARG, "root %d is not allowed here", (int)s->root);
-    bool decided = m->word != NULL; /* the decision is here already: no input is needed */
-    if (traits->reduces && s->size > 0 && !decided &&
-        (call->input == NULL || call->combine == NULL))
-        return ftc_error_set(FTC_ERR_ARG, "a reduction needs an input and an operator");
-    if (s->kind == FTC_CALL_BCAST && s->size > 0 && s->root == m->set.self && call->input == NULL)
-        return ftc_error_set(FTC_ERR_ARG, "the root of a broadcast needs an input");
     if (ftc_member_busy(m))
         return ftc_error_set(FTC_ERR_STATE,
                              "another operation is under way; wait for it to return");
-    return 0;
+    return check_input(m, call);
 }
 
 static int begin(struct ftc_member *m, const struct ftc_call *call, struct ftc_operation **out)

@@ -82,6 +82,9 @@ void ftc_tree_tick(struct ftc_member *m, struct ftc_operation *op, uint64_t pass
 int ftc_tree_complete(struct ftc_member *m, struct ftc_operation *op);
 
 /* vote.c: rule 2, "Vote" */
+/* Does the vote compare the results of such calls, if there are enough participants? */
+bool ftc_vote_compares(const struct ftc_member_settings *settings,
+                       const struct ftc_signature *signature);
 /* Are the results of this operation's subtrees compared? */
 bool ftc_vote_suits(const struct ftc_member *m, const struct ftc_operation *op);
 /* Does the group of this position leave its value to the coordinator? */

@@ -109,13 +109,31 @@ uint32_t ftc_contribution_write_offs(const struct ftc_member *m, const struct ft
                                                       : FTC_WRITE_OFFS_UNKNOWN;
 }
 
+/* Puts the blocks of both side by side. They were well-formed when they came. */
+static int merge(struct ftc_member *m, struct ftc_value *sum, const struct ftc_value *next)
+{
+    struct ftc_value merged;
+    int rc = ftc_blocks_merge(&merged, sum, next);
+
+    if (rc == FTC_ERR_PROTO)
+        return ftc_integrity_corrupt(m);
+    if (rc != 0)
+        return rc;
+    ftc_value_drop(sum);
+    *sum = merged;
+    ftc_rule_taken(m, FTC_RULE_MERGE_BLOCKS);
+    return 0;
+}
+
 /* Sets sum to "sum op next". First it checks that both values are still what they were. */
 static int combine(struct ftc_member *m, const struct ftc_operation *op, struct ftc_value *sum,
                    struct ftc_value *next)
 {
-    assert(op->call.combine != NULL);
     if (!ftc_integrity_sound(m, sum) || !ftc_integrity_sound(m, next))
         return ftc_integrity_corrupt(m);
+    if (ftc_operation_gathers(op))
+        return merge(m, sum, next);
+    assert(op->call.combine != NULL);
     int rc = ftc_value_own(next);
     if (rc != 0)
         return rc;

@@ -46,11 +46,11 @@ static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct 
     b->verdict = (struct ftc_vote_verdict){0};
     if (ftc_call_table[kind].has_result)
         ftc_value_set(&decision->value, &b->sum.value);
-    else if (kind == FTC_CALL_REDUCE && b->id.i == 0)
+    else if (ftc_call_to_root(kind) && b->id.i == 0)
         ftc_value_set(&op->result, &b->sum.value);
-    else if (kind == FTC_CALL_BCAST && b->id.i == 0)
+    else if (ftc_call_from_root(kind) && b->id.i == 0)
         ftc_value_set(&decision->value, &op->input);
-    else if (kind == FTC_CALL_BCAST)
+    else if (ftc_call_from_root(kind))
         decision->status = FTC_ERR_ROOT_FAILED;
     bool root_failed = decision->status == FTC_ERR_ROOT_FAILED;
     ftc_rule_taken(m, root_failed ? FTC_RULE_DECIDE_ROOT_FAILED : FTC_RULE_DECIDE);

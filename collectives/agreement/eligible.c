@@ -6,7 +6,7 @@ const char *ftc_levels_refuse(const struct ftc_member_settings *settings,
 {
     if (settings->nodes <= 1)
         return "the settings or the hosts of this job have one level";
-    if (!ftc_call_table[signature->kind].levels)
+    if (!ftc_call_table[signature->kind].levels || ftc_signature_gathers(signature))
         return "calls of this kind go among all ranks";
     if (signature->root >= 0 && failed != NULL && ftc_set_has(failed, signature->root))
         return "the root has failed";
@@ -41,8 +41,8 @@ const char *ftc_exchange_refuses(const struct ftc_member_settings *settings,
 const char *ftc_direct_refuses(const struct ftc_member_settings *settings,
                                const struct ftc_signature *signature, int participants)
 {
-    if (signature->kind == FTC_CALL_BCAST)
-        return "a broadcast has nothing to collect";
+    if (ftc_call_from_root(signature->kind))
+        return "a broadcast or scatter has nothing to collect";
     if (ftc_collects_directly(settings, participants))
         return NULL;
     return participants > settings->direct ? "there are more ranks than [reduce] direct"

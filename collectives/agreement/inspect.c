@@ -248,7 +248,7 @@ int ftc_member_targets(struct ftc_member *m, const struct ftc_signature *signatu
     if (root < 0 || ftc_set_has(&m->agreed, root) || ftc_set_has(&m->agreed, m->set.self))
         return 0;
     bool levels = ftc_member_two_levels(m, signature);
-    if (signature->kind == FTC_CALL_REDUCE) /* over two levels all wait for the decision */
+    if (ftc_call_to_root(signature->kind)) /* over two levels all wait for the decision */
         return levels ? 0 : reduce_targets(m, root, ranks, room);
     const struct ftc_view *view = levels ? ftc_levels_delegates(m, root) : m->view;
     return view == NULL ? FTC_ERR_NOMEM : broadcast_targets(m, view, root, ranks, room);

@@ -43,16 +43,19 @@ static bool is_meant(const struct ftc_member *m, const struct ftc_flip *flip,
            flip->step == step;
 }
 
-/* Turns the bit over, if the value has it. *done: it has. */
-static int strike(struct ftc_member *m, const struct ftc_flip *flip, struct ftc_value *value,
-                  bool *done)
+/* Turns the bit over, if the value has it. *done: it has. In a list of blocks the bits are counted
+ * from the first block: with another table it would be no list, and its sender would be accused. */
+static int strike(struct ftc_member *m, const struct ftc_operation *op, const struct ftc_flip *flip,
+                  struct ftc_value *value, bool *done)
 {
+    bool list = ftc_operation_gathers(op) && flip->variable != FTC_FLIP_HEAD;
+    size_t table = list ? ftc_blocks_head(value) : 0;
     int rc = ftc_value_own(value);
 
     if (rc != 0)
         return rc;
     m->looked = (struct ftc_value){0};
-    *done = ftc_flip_bytes(flip, ftc_value_bytes(value), value->size);
+    *done = ftc_flip_bytes(flip, ftc_value_bytes(value) + table, value->size - table);
     if (!*done)
         return 0;
     m->flip = *flip;
@@ -69,7 +72,7 @@ static int disturb_as_drawn(struct ftc_member *m, const struct ftc_operation *op
     if (m->drawn_for == op->k + 1 || op->call.signature.kind != FTC_CALL_GOSSIP ||
         !is_meant(m, &flip, op, variable, step))
         return 0;
-    int rc = strike(m, &flip, value, &done);
+    int rc = strike(m, op, &flip, value, &done);
     if (done)
         m->drawn_for = op->k + 1;
     return rc;
@@ -85,7 +88,7 @@ int ftc_integrity_disturb(struct ftc_member *m, const struct ftc_operation *op,
         return 0;
     for (int i = 0; rc == 0 && i < flips->count; i++)
         if (!m->flipped[i] && is_meant(m, &flips->flip[i], op, variable, step))
-            rc = strike(m, &flips->flip[i], value, &m->flipped[i]);
+            rc = strike(m, op, &flips->flip[i], value, &m->flipped[i]);
     return rc == 0 && flips->drawn ? disturb_as_drawn(m, op, variable, step, value) : rc;
 }
 

@@ -10,6 +10,7 @@
 #include "collectives/mutation.h"
 #include "collectives/spread/correction.h"
 #include "collectives/spread/fragments.h"
+#include "collectives/values/blocks.h"
 #include "collectives/values/flip.h"
 
 enum ftc_ballot_phase {
@@ -273,11 +274,18 @@ static inline bool ftc_operation_is_settlement(const struct ftc_operation *op)
 }
 bool ftc_operation_plain_reduce(const struct ftc_operation *op);
 int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i); /* rank of c_i */
-size_t ftc_operation_contribution_size(const struct ftc_operation *op);
+/* Is its value a list of blocks (values/blocks.h)? */
+static inline bool ftc_operation_gathers(const struct ftc_operation *op)
+{
+    return ftc_signature_gathers(&op->call.signature) && op->call.signature.size > 0;
+}
+uint64_t ftc_operation_most(const struct ftc_operation *op); /* bytes of its greatest value */
+/* Can UNDECIDED(value) come from a participant of the ballot? */
+bool ftc_operation_contribution_fits(const struct ftc_operation *op, const struct ftc_value *value);
 /* Does a decision of this ballot prove that every live rank has called the operation (rule 8)? */
 bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot);
-/* Does the decision have the size that such a call, and its status, ask for? */
-bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision);
+/* Does the decision have the value that such a call, and its status, ask for? */
+bool ftc_decision_fits(const struct ftc_operation *op, const struct ftc_decision *decision);
 void ftc_ballot_forget(struct ftc_ballot *b); /* drops the contributions collected so far */
 void ftc_ballot_clear(struct ftc_ballot *b);  /* drops what the ballot holds */
 int ftc_ballot_rank(const struct ftc_ballot *b, int position);

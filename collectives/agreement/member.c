@@ -236,7 +236,7 @@ int ftc_member_adopt(struct ftc_member *m, uint64_t k, struct ftc_decision *deci
             m->word = ftc_decision_ref(decision);
         return 0;
     }
-    if (!ftc_decision_fits(&op->call.signature, decision))
+    if (!ftc_decision_fits(op, decision))
         return FTC_ERR_PROTO;
     return after_step(m, k, ftc_member_deliver_word(m, op, decision));
 }

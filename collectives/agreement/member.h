@@ -122,6 +122,7 @@ enum ftc_rule {
     FTC_RULE_SETTLE_CONTRIBUTE, /* 9: contributed: the next call is held back from now on */
     FTC_RULE_SETTLE,            /* 9: delivered a settlement */
     FTC_RULE_SETTLE_IN_FORCE,   /* 9: began an operation with a settlement newly in force */
+    FTC_RULE_MERGE_BLOCKS,      /* 2: put the blocks of two contributions side by side */
     FTC_RULES_ONE_LEVEL,        /* the rules above are those of one level, too */
     /* Two levels: called an operation in which another rank takes part for the node. */
     FTC_RULE_STAND_BY = FTC_RULES_ONE_LEVEL,

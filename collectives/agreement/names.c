@@ -78,6 +78,7 @@ const char *ftc_rule_name(enum ftc_rule rule)
         [FTC_RULE_SETTLE_ASK] = "ask for a settlement",
         [FTC_RULE_SETTLE_CONTRIBUTE] = "contribute to a settlement",
         [FTC_RULE_SETTLE] = "settle",
+        [FTC_RULE_MERGE_BLOCKS] = "merge blocks",
         [FTC_RULE_SETTLE_IN_FORCE] = "begin with a settlement",
         [FTC_RULE_STAND_BY] = "stand by",
         [FTC_RULE_ADOPT] = "adopt the node's decision",

@@ -168,7 +168,7 @@ struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k)
 
 bool ftc_operation_plain_reduce(const struct ftc_operation *op)
 {
-    return op->call.signature.kind == FTC_CALL_REDUCE && !op->levels;
+    return ftc_call_to_root(op->call.signature.kind) && !op->levels;
 }
 
 int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i)
@@ -180,10 +180,28 @@ int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i)
                            (int)(((uint32_t)op->start + behind) % (uint32_t)op->view->size));
 }
 
-/* x of a broadcast is empty (agreement.md, "Operations"). */
-size_t ftc_operation_contribution_size(const struct ftc_operation *op)
+uint64_t ftc_operation_most(const struct ftc_operation *op)
 {
-    return op->call.signature.kind == FTC_CALL_BCAST ? 0 : op->call.signature.size;
+    const struct ftc_signature *s = &op->call.signature;
+
+    return ftc_operation_gathers(op) ? ftc_blocks_most(op->view->size, s->size) : s->size;
+}
+
+/* Is this a value, or a part of one, of the operation? `ranks`: it may have blocks of these. */
+static bool value_fits(const struct ftc_operation *op, const struct ftc_value *value,
+                       const struct ftc_set *ranks)
+{
+    uint64_t size = op->call.signature.size;
+
+    return ftc_operation_gathers(op) ? ftc_blocks_sound(value, ranks, size) : value->size == size;
+}
+
+/* x of a broadcast is empty (agreement.md, "Operations"). */
+bool ftc_operation_contribution_fits(const struct ftc_operation *op, const struct ftc_value *value)
+{
+    return ftc_call_from_root(op->call.signature.kind)
+               ? value->size == 0
+               : value_fits(op, value, &op->ballot.participants->set);
 }
 
 /* Over two levels a decision of a broadcast proves only that the delegates have called it, unless
@@ -191,20 +209,21 @@ size_t ftc_operation_contribution_size(const struct ftc_operation *op)
 bool ftc_operation_settles(const struct ftc_operation *op, struct ftc_ballot_id ballot)
 {
     bool gathered =
-        !op->levels || op->call.signature.kind != FTC_CALL_BCAST || FTC_MUTATED(SETTLE_BY_NODES);
+        !op->levels || !ftc_call_from_root(op->call.signature.kind) || FTC_MUTATED(SETTLE_BY_NODES);
 
     return op->first_collects || (gathered && (ballot.i > 0 || ballot.s > 0));
 }
 
 /* Only the root of a reduce has the value. */
-bool ftc_decision_fits(const struct ftc_signature *signature, const struct ftc_decision *decision)
+bool ftc_decision_fits(const struct ftc_operation *op, const struct ftc_decision *decision)
 {
-    int kind = signature->kind;
+    int kind = op->call.signature.kind;
 
     if (decision->status == FTC_ERR_ROOT_FAILED)
-        return kind == FTC_CALL_BCAST && decision->value.size == 0;
+        return ftc_call_from_root(kind) && decision->value.size == 0;
     return decision->status == FTC_SUCCESS &&
-           decision->value.size == (ftc_call_table[kind].carries ? signature->size : 0);
+           (ftc_call_table[kind].carries ? value_fits(op, &decision->value, &op->view->set)
+                                         : decision->value.size == 0);
 }
 
 int ftc_ballot_rank(const struct ftc_ballot *b, int position)

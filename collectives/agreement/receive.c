@@ -184,7 +184,7 @@ static bool participants_sound(const struct ftc_operation *op, const struct ftc_
     return sound;
 }
 
-/* Does UNDECIDED(x) have the operation's size? A TREE from a group that leaves its value to the
+/* Is UNDECIDED(x) one of the operation? A TREE from a group that leaves its value to the
  * coordinator must have no value. */
 static bool contribution_fits(const struct ftc_member *m, const struct ftc_operation *op, int from)
 {
@@ -192,22 +192,21 @@ static bool contribution_fits(const struct ftc_member *m, const struct ftc_opera
     int position = ftc_ballot_position(&op->ballot, from);
     bool empty = message->kind == FTC_MESSAGE_TREE && ftc_vote_left_out(m, op, position);
 
-    return message->contribution.value.size == (empty ? 0 : ftc_operation_contribution_size(op));
+    return empty ? message->contribution.value.size == 0
+                 : ftc_operation_contribution_fits(op, &message->contribution.value);
 }
 
 static bool value_fits(const struct ftc_member *m, const struct ftc_operation *op, int from)
 {
     const struct ftc_decision *decision = m->scratch.contribution.decision;
-    int kind = op->call.signature.kind;
-
     if (decision == NULL)
         return contribution_fits(m, op, from);
     bool compared = decision->verdict.compared > 0;
-    if (compared && (m->set.integrity != FTC_INTEGRITY_VOTE || kind != FTC_CALL_ALLREDUCE))
+    if (compared && !ftc_vote_compares(&m->set, &op->call.signature))
         return false;
     if (decision->status == FTC_ERR_CORRUPT)
         return compared && decision->value.size == 0;
-    return ftc_decision_fits(&op->call.signature, decision);
+    return ftc_decision_fits(op, decision);
 }
 
 static bool awaits(const struct ftc_awaited *list, int count, int rank)
@@ -302,11 +301,11 @@ static bool piece_sound(const struct ftc_member *m, const struct ftc_operation *
                         bool datagram)
 {
     const struct ftc_ballot *b = &op->ballot;
+    size_t most = ftc_message_decide_most(m->set.ranks, ftc_operation_most(op));
 
     return !ftc_operation_plain_reduce(op) &&
            b->spread.dissemination == FTC_DISSEMINATION_MULTICAST && b->position > 0 &&
-           (!datagram || from == b->coordinator) &&
-           m->scratch.piece.whole <= ftc_message_decide_most(m->set.ranks, op->call.signature.size);
+           (!datagram || from == b->coordinator) && m->scratch.piece.whole <= most;
 }
 
 /* Is m->scratch, which was made of pieces, a DECIDE of this ballot? */

@@ -16,7 +16,7 @@ static enum ftc_dissemination dissemination_of(const struct ftc_member *m,
                                                const struct ftc_operation *op)
 {
     const struct ftc_member_settings *set = &m->set;
-    uint64_t size = op->call.signature.size;
+    uint64_t size = ftc_operation_most(op);
 
     if (set->dissemination != FTC_DISSEMINATION_MULTICAST)
         return set->dissemination;

@@ -107,7 +107,7 @@ static bool same_bits(const struct ftc_operation *op)
 {
     const struct ftc_signature *s = &op->call.signature;
 
-    return !ftc_call_table[s->kind].reduces || s->size == 0 ||
+    return !ftc_call_table[s->kind].reduces || s->size == 0 || ftc_operation_gathers(op) ||
            ftc_operator_exact((ftc_type)s->type, s->operator_code);
 }
 

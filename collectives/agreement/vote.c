@@ -10,12 +10,16 @@
 
 #include "collectives/agreement/collector.h"
 
+bool ftc_vote_compares(const struct ftc_member_settings *settings,
+                       const struct ftc_signature *signature)
+{
+    return settings->integrity == FTC_INTEGRITY_VOTE && signature->size > 0 &&
+           (ftc_call_table[signature->kind].reduces || ftc_signature_gathers(signature));
+}
+
 bool ftc_vote_suits(const struct ftc_member *m, const struct ftc_operation *op)
 {
-    const struct ftc_signature *s = &op->call.signature;
-
-    return m->set.integrity == FTC_INTEGRITY_VOTE && ftc_call_table[s->kind].reduces &&
-           s->size > 0 && op->ballot.size > m->set.f + 1;
+    return ftc_vote_compares(&m->set, &op->call.signature) && op->ballot.size > m->set.f + 1;
 }
 
 bool ftc_vote_left_out(const struct ftc_member *m, const struct ftc_operation *op, int position)
@@ -60,7 +64,8 @@ static bool agree(const struct ftc_awaited *a, const struct ftc_awaited *b)
 {
     const struct ftc_value *x = &a->contribution.value, *y = &b->contribution.value;
 
-    return comparable(a, b) && memcmp(ftc_value_bytes(x), ftc_value_bytes(y), x->size) == 0;
+    return comparable(a, b) && x->size == y->size &&
+           memcmp(ftc_value_bytes(x), ftc_value_bytes(y), x->size) == 0;
 }
 
 typedef bool alike_fn(const struct ftc_awaited *a, const struct ftc_awaited *b);

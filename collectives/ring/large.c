@@ -239,7 +239,8 @@ static bool decode(const struct ftc_large *large, const struct ftc_buffer *messa
     head->block = ftc_read_u32(&r);
     head->hop = ftc_read_u32(&r);
     ftc_read_align(&r, HEAD);
-    return sound && !r.failed && r.used == HEAD && head->signature.kind == FTC_CALL_ALLREDUCE;
+    return sound && !r.failed && r.used == HEAD && head->signature.kind == FTC_CALL_ALLREDUCE &&
+           !ftc_signature_gathers(&head->signature);
 }
 
 static int mismatch(struct ftc_large *large, uint64_t op, int from,

@@ -36,9 +36,9 @@ static void count_row(struct ftc_learning *l, const struct ftc_program_operation
 {
     uint32_t w = l->local->settings.settle_every;
 
-    if (operation->kind == FTC_CALL_REDUCE)
+    if (ftc_call_to_root(operation->kind))
         return;
-    if (operation->kind != FTC_CALL_BCAST)
+    if (!ftc_call_from_root(operation->kind))
         l->history.row = 0;
     else if (w > 0 && !in(agreed, operation->root))
         l->history.row = (uint8_t)((l->history.row + 1u) % w);
@@ -152,7 +152,7 @@ static bool over_two_levels(const struct ftc_learning *l, int op)
 
 static bool collects(const struct ftc_learning *l)
 {
-    if (ftc_learning_operation(l)->kind != FTC_CALL_BCAST)
+    if (!ftc_call_from_root(ftc_learning_operation(l)->kind))
         return true;
     return l->local->settings.settle_every > 0 && l->history.row == 0;
 }
@@ -162,9 +162,9 @@ static void check_counts(struct ftc_learning *l, const struct ftc_value *value, 
 {
     ftc_mask once, often, all = (ftc_mask)((1u << l->local->ranks) - 1);
 
-    if (!ftc_local_counts(l->local, value, &once, &often)) {
-        ftc_learning_violate(l, "rank %d: operation %d has a value of %zu bytes", l->rank, d->op,
-                             value->size);
+    if (!ftc_local_counts(l->local, d->op, value, &once, &often)) {
+        ftc_learning_violate(l, "rank %d: operation %d has a wrong value of %zu bytes", l->rank,
+                             d->op, value->size);
         return;
     }
     d->left_out = (ftc_mask)(all & ~once);
@@ -283,14 +283,14 @@ static void check_result(struct ftc_learning *l, const struct ftc_output *output
 {
     const struct ftc_decision *decision = output->decision;
     const struct ftc_program_operation *operation = ftc_learning_operation(l);
-    bool gives = ftc_program_combines_for_all(operation) || operation->kind == FTC_CALL_BCAST;
+    bool gives = ftc_program_combines_for_all(operation) || ftc_call_from_root(operation->kind);
 
     if (output->status != decision->status ||
         (output->status != FTC_SUCCESS &&
-         (operation->kind != FTC_CALL_BCAST || output->status != FTC_ERR_ROOT_FAILED)))
+         (!ftc_call_from_root(operation->kind) || output->status != FTC_ERR_ROOT_FAILED)))
         ftc_learning_violate(l, "rank %d: operation %d delivers status %d", l->rank, op,
                              output->status);
-    if (operation->kind == FTC_CALL_REDUCE) {
+    if (ftc_call_to_root(operation->kind)) {
         check_reduced(l, output, op);
         return;
     }
@@ -300,7 +300,7 @@ static void check_result(struct ftc_learning *l, const struct ftc_output *output
     if (output->result.buffer == NULL && decision->status == FTC_SUCCESS && gives &&
         operation->root != l->rank)
         ftc_learning_violate(l, "rank %d: operation %d delivers no value", l->rank, op);
-    if (operation->kind == FTC_CALL_BCAST && decision->status == FTC_SUCCESS &&
+    if (ftc_call_from_root(operation->kind) && decision->status == FTC_SUCCESS &&
         !ftc_local_broadcast_right(l->local, op, &decision->value))
         ftc_learning_violate(l, "rank %d: operation %d does not deliver what root %d sent", l->rank,
                              op, operation->root);
@@ -316,14 +316,14 @@ static void check_decision(struct ftc_learning *l, const struct ftc_output *outp
     d->validates = kind == FTC_CALL_VALIDATE;
     /* With two levels the delegate may take part in a broadcast that other ranks of its node have
      * not called. */
-    bool gathers = kind != FTC_CALL_BCAST || !over_two_levels(l, d->op);
+    bool gathers = !ftc_call_from_root(kind) || !over_two_levels(l, d->op);
     d->collects = collects(l) || (gathers && !first_ballot(decision->ballot));
     d->root_failed = decision->status == FTC_ERR_ROOT_FAILED;
     check_failed(l, decision, d);
     check_result(l, output, d->op);
     if (ftc_program_combines_for_all(ftc_learning_operation(l)))
         check_counts(l, &decision->value, d->failed, d);
-    if (kind == FTC_CALL_REDUCE && output->result.buffer != NULL)
+    if (ftc_call_to_root(kind) && output->result.buffer != NULL)
         check_counts(l, &output->result, d->failed, d);
     check_rule_5(l, decision, d);
     if (reported != d->failed)
@@ -351,7 +351,7 @@ int ftc_learning_delivers(struct ftc_learning *l, const struct ftc_output *outpu
     struct ftc_local_delivery *d = &local->delivery[local->delivery_count];
     *d = (struct ftc_local_delivery){.op = (uint8_t)(l->history.called - 1)};
     ftc_member_report(l->member, &report);
-    bool plain = ftc_learning_operation(l)->kind == FTC_CALL_REDUCE && !over_two_levels(l, d->op);
+    bool plain = ftc_call_to_root(ftc_learning_operation(l)->kind) && !over_two_levels(l, d->op);
     if (plain)
         check_reduce(l, output, ftc_local_mask(report.failed), d);
     else if (output->decision == NULL)

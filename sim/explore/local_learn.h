@@ -38,9 +38,9 @@ size_t ftc_local_size(const struct ftc_local *local, int op);
 void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes,
                     struct ftc_call *call);
 /* `once`: the ranks whose input the value counts once or more; `often`: those that it counts more
- * than once. False: the value has the wrong size. */
-bool ftc_local_counts(const struct ftc_local *local, const struct ftc_value *value, ftc_mask *once,
-                      ftc_mask *often);
+ * than once. False: the value has the wrong size, or a block that its rank did not give. */
+bool ftc_local_counts(const struct ftc_local *local, int op, const struct ftc_value *value,
+                      ftc_mask *once, ftc_mask *often);
 bool ftc_local_broadcast_right(const struct ftc_local *local, int op,
                                const struct ftc_value *value);
 

@@ -1,11 +1,13 @@
 /* The inputs of the ranks of an explored job, and what a result tells about them. */
 #include <string.h>
 
+#include "collectives/values/blocks.h"
 #include "sim/explore/local_learn.h"
 
 /* Bytes of a broadcast of the last rank. Those of the other ranks have 2 bytes, which is less than
  * reductions of 3 ranks or more have. */
 #define BROADCAST_SIZE 6
+#define BLOCK_MOST     2 /* bytes of the greatest block; those of rank 0 are empty */
 
 static void add_counts(void *arg, const void *in, void *inout, size_t size)
 {
@@ -18,6 +20,15 @@ static void add_counts(void *arg, const void *in, void *inout, size_t size)
         to[rank] = (unsigned char)(to[rank] + from[rank] > 255 ? 255 : to[rank] + from[rank]);
 }
 
+static size_t block(int op, int rank, unsigned char bytes[BLOCK_MOST])
+{
+    size_t size = (size_t)rank % (BLOCK_MOST + 1);
+
+    for (size_t b = 0; b < size; b++)
+        bytes[b] = (unsigned char)((size_t)(17 * op + 5 * rank) + b + 1);
+    return size;
+}
+
 static void broadcast_value(int op, int root, unsigned char bytes[BROADCAST_SIZE])
 {
     for (int b = 0; b < BROADCAST_SIZE; b++)
@@ -28,14 +39,20 @@ size_t ftc_local_size(const struct ftc_local *local, int op)
 {
     const struct ftc_program_operation *operation = &local->program->operation[op];
 
-    if (operation->kind == FTC_CALL_BCAST)
+    if (ftc_call_from_root(operation->kind))
         return operation->root == local->ranks - 1 ? BROADCAST_SIZE : 2;
+    if (ftc_program_gathers(operation))
+        return BLOCK_MOST;
     return ftc_program_combines(operation) ? (size_t)local->ranks : 0;
 }
 
 bool ftc_local_two_levels(const struct ftc_local *local, int op)
 {
-    return local->settings.nodes > 1 && ftc_local_size(local, op) <= local->settings.levels_most;
+    const struct ftc_program_operation *operation = &local->program->operation[op];
+
+    return local->settings.nodes > 1 && ftc_call_table[operation->kind].levels &&
+           !ftc_program_gathers(operation) &&
+           ftc_local_size(local, op) <= local->settings.levels_most;
 }
 
 static void fill(const struct ftc_local *local, int rank, int op, unsigned char *bytes)
@@ -43,8 +60,10 @@ static void fill(const struct ftc_local *local, int rank, int op, unsigned char 
     const struct ftc_program_operation *operation = &local->program->operation[op];
 
     memset(bytes, 0, FTC_LOCAL_VALUE);
-    if (operation->kind == FTC_CALL_BCAST)
+    if (ftc_call_from_root(operation->kind))
         broadcast_value(op, operation->root, bytes);
+    else if (ftc_program_gathers(operation))
+        block(op, rank, bytes);
     else
         bytes[rank] = 1;
 }
@@ -53,26 +72,47 @@ void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *by
                     struct ftc_call *call)
 {
     const struct ftc_program_operation *operation = &local->program->operation[op];
-    bool combines = ftc_program_combines(operation);
+    bool gathers = ftc_program_gathers(operation),
+         combines = !gathers && ftc_program_combines(operation);
     size_t size = ftc_local_size(local, op);
 
     fill(local, rank, op, bytes);
     *call = (struct ftc_call){
         .signature = {.kind = (uint8_t)operation->kind, .root = operation->root, .size = size},
-        .input = size > 0 && (combines || operation->root == rank) ? bytes : NULL,
+        .input = size > 0 && (gathers || combines || operation->root == rank) ? bytes : NULL,
+        .input_size = gathers ? (size_t)rank % (BLOCK_MOST + 1) : size,
         .combine = combines ? add_counts : NULL,
         .combine_arg = local,
     };
     if (combines) {
         call->signature.type = FTC_UINT8;
-        call->signature.operator_code = 255;
+        call->signature.operator_code = FTC_OPERATOR_USER;
     }
+    if (operation->ordered)
+        call->signature.operator_code = FTC_OPERATOR_ORDERED;
 }
 
-bool ftc_local_counts(const struct ftc_local *local, const struct ftc_value *value, ftc_mask *once,
-                      ftc_mask *often)
+static bool count_blocks(int op, const struct ftc_value *value, ftc_mask *once)
+{
+    struct ftc_blocks walk = ftc_blocks_begin(value);
+    struct ftc_block found;
+
+    while (ftc_blocks_next(&walk, &found)) {
+        unsigned char given[BLOCK_MOST];
+        if (found.rank >= FTC_LOCAL_RANKS || found.size != block(op, found.rank, given) ||
+            memcmp(found.bytes, given, found.size) != 0)
+            return false;
+        *once |= (ftc_mask)(1 << found.rank);
+    }
+    return walk.sound && walk.offset == value->size;
+}
+
+bool ftc_local_counts(const struct ftc_local *local, int op, const struct ftc_value *value,
+                      ftc_mask *once, ftc_mask *often)
 {
     *once = *often = 0;
+    if (ftc_program_gathers(&local->program->operation[op]))
+        return count_blocks(op, value, once);
     if (value->buffer == NULL || value->size != (size_t)local->ranks)
         return false;
     const unsigned char *count = ftc_value_bytes(value);

@@ -143,7 +143,7 @@ static bool collects(struct ftc_ledger *l, int rank, int op, const struct ftc_me
 
     if (!ftc_call_table[o->kind].rooted)
         p->row = 0;
-    if (o->kind != FTC_CALL_BCAST)
+    if (!ftc_call_from_root(o->kind))
         return true;
     p->row += !ftc_set_has(ftc_member_agreed_failed(member), o->root);
     return w > 0 && (uint32_t)p->row % w == 0;
@@ -365,7 +365,7 @@ static void check_agreement(struct ftc_ledger *l, int rank, int op,
 {
     const struct ftc_ledger_record *record = &l->record[op];
 
-    if (record->deliverers == mine->living || l->program->operation[op].kind == FTC_CALL_REDUCE)
+    if (record->deliverers == mine->living || ftc_call_to_root(l->program->operation[op].kind))
         return;
     for (int other = 0; other < l->n; other++) {
         uint32_t theirs = record->entry[other].outcome;

@@ -88,7 +88,8 @@ struct ftc_value ftc_ledger_result(const struct ftc_ledger *ledger, int op, int 
  * is not mortal. */
 int ftc_ledger_counts(const struct ftc_ledger *ledger, int op, int at, int rank);
 /* The same for the value of a contribution. -1: it does not count `rank`. */
-int ftc_ledger_counts_in(const struct ftc_ledger *ledger, const struct ftc_value *value, int rank);
+int ftc_ledger_counts_in(const struct ftc_ledger *ledger, int op, const struct ftc_value *value,
+                         int rank);
 /* Number of messages that all ranks sent, dead ones too. */
 uint64_t ftc_ledger_sent(const struct ftc_ledger *ledger, int op, int kind);
 /* Bytes on the wire: heads and values. */

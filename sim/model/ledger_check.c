@@ -38,7 +38,7 @@ static void check_result(struct ftc_ledger *l, int rank, int op, const struct ft
         ftc_ledger_violate(l, "rank %d: the result of operation %d is not the decision's value",
                            rank, op);
     if (output->result.buffer == NULL && decision->status == FTC_SUCCESS && o->root != rank &&
-        (ftc_program_combines_for_all(o) || o->kind == FTC_CALL_BCAST))
+        (ftc_program_combines_for_all(o) || ftc_call_from_root(o->kind)))
         ftc_ledger_violate(l, "rank %d: operation %d delivers no value", rank, op);
 }
 
@@ -175,7 +175,7 @@ static void check_reduce(struct ftc_ledger *l, int rank, int op, const struct ft
 void ftc_ledger_check_delivery(struct ftc_ledger *l, int rank, int op,
                                const struct ftc_member *member, const struct ftc_output *output)
 {
-    if (operation_of(l, op)->kind == FTC_CALL_REDUCE) {
+    if (ftc_call_to_root(operation_of(l, op)->kind)) {
         check_reduce(l, rank, op, member, output);
     } else if (output->decision != NULL) {
         check_result(l, rank, op, output);
@@ -315,13 +315,19 @@ static void check_left_out(struct ftc_ledger *l, int rank, int op, const struct 
                 op, other);
 }
 
+/* May the results of this operation be compared (agreement.md, rule 2, "Vote")? */
+static bool may_compare(const struct ftc_program_operation *o)
+{
+    return ftc_program_combines_for_all(o) && o->kind != FTC_CALL_GOSSIP;
+}
+
 static void check_status(struct ftc_ledger *l, int rank, int op,
                          const struct ftc_ledger_outcome *outcome)
 {
     enum ftc_call_kind kind = operation_of(l, op)->kind;
     bool allowed = outcome->status == FTC_SUCCESS ||
-                   (kind == FTC_CALL_BCAST && outcome->status == FTC_ERR_ROOT_FAILED) ||
-                   (kind == FTC_CALL_ALLREDUCE && outcome->status == FTC_ERR_CORRUPT);
+                   (ftc_call_from_root(kind) && outcome->status == FTC_ERR_ROOT_FAILED) ||
+                   (may_compare(operation_of(l, op)) && outcome->status == FTC_ERR_CORRUPT);
 
     if (outcome->status != outcome->decision->status || !allowed)
         ftc_ledger_violate(l, "rank %d: operation %d delivers status %d", rank, op,
@@ -344,7 +350,7 @@ void ftc_ledger_check_outcome(struct ftc_ledger *l, int rank, int op,
     if (ftc_program_combines_for_all(o) && !o->floating && decision->status == FTC_SUCCESS &&
         !may_be_wrong(l, op, decision->verdict.compared))
         ftc_ledger_check_counts(l, rank, op, &decision->value, &decision->failed);
-    if (o->kind == FTC_CALL_BCAST)
+    if (ftc_call_from_root(o->kind))
         check_broadcast(l, rank, op, decision);
     if (o->kind == FTC_CALL_VALIDATE)
         check_validate(l, rank, op, &decision->failed);
@@ -453,15 +459,15 @@ static uint64_t most_decides(const struct ftc_ledger *l, uint64_t m)
 /* Does the coordinator compare results? Then it waits for all of them. */
 static bool compares(const struct ftc_ledger *l, int op, uint64_t m)
 {
-    return l->settings.integrity == FTC_INTEGRITY_VOTE &&
-           operation_of(l, op)->kind == FTC_CALL_ALLREDUCE && m > (uint64_t)l->settings.f + 1;
+    return l->settings.integrity == FTC_INTEGRITY_VOTE && may_compare(operation_of(l, op)) &&
+           m > (uint64_t)l->settings.f + 1;
 }
 
 /* No member of the view failed: the numbers are exactly those of the document. There are fewer
  * TREEs where processes stop early. */
 static void check_numbers(struct ftc_ledger *l, int op, const struct ftc_ledger_history *history)
 {
-    bool decides = operation_of(l, op)->kind != FTC_CALL_REDUCE;
+    bool decides = !ftc_call_to_root(operation_of(l, op)->kind);
     uint64_t m = (uint64_t)view_size(l, history);
     bool all_trees = l->settings.f == 0 || !decides || compares(l, op, m);
     uint64_t up = history->collects ? ups(l, m) : 0;
@@ -526,7 +532,7 @@ void ftc_ledger_check_messages(struct ftc_ledger *l, int op, int survivor)
             expect(l, op, history, kind, 0, 0);
     } else if (failures == 0) {
         check_numbers(l, op, history);
-    } else if (operation_of(l, op)->kind == FTC_CALL_REDUCE) {
+    } else if (ftc_call_to_root(operation_of(l, op)->kind)) {
         check_reduce_bounds(l, op, history);
     } else if (failures <= l->settings.f) {
         check_bounds(l, op, history, (uint64_t)failures);

@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "base/mix.h"
+#include "collectives/values/blocks.h"
 #include "sim/model/ledger_record.h"
 
-#define OPERATOR_USER 255
+#define BLOCK_MOST 12 /* bytes of the greatest block */
 
 /* A value has a u64 sum of tickets (left out if each rank has a count), and then u16 counts. */
 
@@ -130,17 +131,30 @@ static void write_broadcast(int op, int root, unsigned char bytes[FTC_LEDGER_BRO
         bytes[b] = (unsigned char)(17 * op + 5 * root + b + 1);
 }
 
+/* Blocks have different sizes, and one in four is empty. Returns the size. */
+static size_t write_block(int op, int rank, unsigned char bytes[BLOCK_MOST])
+{
+    uint64_t random = ticket(op, rank);
+    size_t size = random % 4 == 0 ? 0 : 1 + random / 4 % BLOCK_MOST;
+
+    for (size_t b = 0; b < size; b++)
+        bytes[b] = (unsigned char)(random >> (8 * (b % 8)));
+    return size;
+}
+
 /* Returns the size. */
 static size_t write_input(struct ftc_ledger *l, int rank, int op)
 {
     const struct ftc_program_operation *o = &l->program->operation[op];
 
-    if (o->kind == FTC_CALL_BCAST) {
+    if (ftc_call_from_root(o->kind)) {
         write_broadcast(op, o->root, l->input);
         return FTC_LEDGER_BROADCAST_SIZE;
     }
     if (!ftc_program_combines(o))
         return 0;
+    if (ftc_program_gathers(o))
+        return write_block(op, rank, l->input);
     if (o->floating) {
         double x = floating_input(rank);
         memcpy(l->input, &x, sizeof(x));
@@ -160,11 +174,17 @@ void ftc_ledger_prepare(struct ftc_ledger *l, int rank, int op, struct ftc_call 
     *call = (struct ftc_call){
         .signature = {.kind = (uint8_t)o->kind, .root = o->root, .size = l->input_size},
         .input = l->input_size > 0 && (combines || o->root == rank) ? l->input : NULL,
+        .input_size = l->input_size,
     };
     if (!combines)
         return;
+    if (ftc_program_gathers(o)) {
+        call->signature.size = BLOCK_MOST;
+        call->signature.operator_code = o->ordered ? FTC_OPERATOR_ORDERED : 0;
+        return;
+    }
     call->signature.type = o->floating ? FTC_DOUBLE : FTC_UINT16;
-    call->signature.operator_code = OPERATOR_USER;
+    call->signature.operator_code = FTC_OPERATOR_USER;
     call->combine = o->floating ? add_doubles : add_counts;
     call->combine_arg = &l->process[rank];
 }
@@ -214,6 +234,36 @@ static void check_count(struct ftc_ledger *l, int rank, int op, int other, int c
                            op, other);
 }
 
+/* Checks a block of a rank: it is all that the rank has given. */
+static void check_block(struct ftc_ledger *l, int rank, int op, const struct ftc_block *block)
+{
+    unsigned char expected[BLOCK_MOST];
+    size_t size = write_block(op, block->rank, expected);
+
+    if (block->size != size || memcmp(block->bytes, expected, size) != 0)
+        ftc_ledger_violate(l, "rank %d: operation %d does not have what rank %d gave", rank, op,
+                           block->rank);
+}
+
+static void check_blocks(struct ftc_ledger *l, int rank, int op, const struct ftc_value *value,
+                         const struct ftc_set *failed)
+{
+    struct ftc_blocks walk = ftc_blocks_begin(value);
+    struct ftc_block block;
+    int next = l->n - 1; /* the highest rank that may come now */
+
+    while (ftc_blocks_next(&walk, &block) && block.rank < l->n) {
+        for (; next > block.rank; next--)
+            check_count(l, rank, op, next, 0, failed);
+        check_block(l, rank, op, &block);
+        next = block.rank - 1;
+    }
+    for (; next >= 0; next--)
+        check_count(l, rank, op, next, 0, failed);
+    if (!walk.sound || walk.at != walk.count || walk.offset != value->size)
+        ftc_ledger_violate(l, "rank %d: operation %d has a list that makes no sense", rank, op);
+}
+
 /* How often the value counts a rank that has a count. */
 static int count_in(const struct ftc_ledger *l, const struct ftc_value *value, int rank)
 {
@@ -228,6 +278,10 @@ static int count_in(const struct ftc_ledger *l, const struct ftc_value *value, i
 void ftc_ledger_check_counts(struct ftc_ledger *l, int rank, int op, const struct ftc_value *value,
                              const struct ftc_set *failed)
 {
+    if (ftc_program_gathers(&l->program->operation[op])) {
+        check_blocks(l, rank, op, value, failed);
+        return;
+    }
     if (value->buffer == NULL || value->size != counts_size(l)) {
         ftc_ledger_violate(l, "rank %d: operation %d has a value of %zu bytes", rank, op,
                            value->size);
@@ -254,8 +308,22 @@ void ftc_ledger_check_broadcast(struct ftc_ledger *l, int rank, int op,
                            root);
 }
 
-int ftc_ledger_counts_in(const struct ftc_ledger *l, const struct ftc_value *value, int rank)
+static int blocks_of(const struct ftc_value *value, int rank)
 {
+    struct ftc_blocks walk = ftc_blocks_begin(value);
+    struct ftc_block block;
+    int count = 0;
+
+    while (ftc_blocks_next(&walk, &block))
+        count += block.rank == rank;
+    return walk.sound ? count : -1;
+}
+
+int ftc_ledger_counts_in(const struct ftc_ledger *l, int op, const struct ftc_value *value,
+                         int rank)
+{
+    if (ftc_program_gathers(&l->program->operation[op]))
+        return value->buffer != NULL ? blocks_of(value, rank) : -1;
     if (value->buffer == NULL || value->size != counts_size(l) || place_of(l, rank) < 0)
         return -1;
     return count_in(l, value, rank);
@@ -265,5 +333,5 @@ int ftc_ledger_counts(const struct ftc_ledger *l, int op, int at, int rank)
 {
     struct ftc_value value = ftc_ledger_result(l, op, at);
 
-    return ftc_ledger_counts_in(l, &value, rank);
+    return ftc_ledger_counts_in(l, op, &value, rank);
 }

@@ -11,15 +11,18 @@
 /* A longer program is a typing error, such as "barrier*1000000000". */
 #define LENGTH_LIMIT 1000000
 
-static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE,   FTC_CALL_BCAST,
-                                           FTC_CALL_BARRIER,   FTC_CALL_VALIDATE, FTC_CALL_FINALIZE,
-                                           FTC_CALL_GOSSIP};
+static const enum ftc_call_kind kinds[] = {
+    FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE,   FTC_CALL_BCAST,    FTC_CALL_BARRIER,
+    FTC_CALL_VALIDATE,  FTC_CALL_FINALIZE, FTC_CALL_GOSSIP,   FTC_CALL_ALLGATHER,
+    FTC_CALL_GATHER,    FTC_CALL_SCATTER,  FTC_CALL_ALLTOALL, FTC_CALL_REDUCE_SCATTER,
+    FTC_CALL_SCAN,      FTC_CALL_EXSCAN,   FTC_CALL_SIZES};
 
-#define EMPTY "-barrier" /* suffix of "gossip" */
+#define EMPTY   "-barrier" /* suffix of "gossip" */
+#define ORDERED "-ordered" /* suffix of a reduction */
 
 static bool has_root(enum ftc_call_kind kind)
 {
-    return kind == FTC_CALL_REDUCE || kind == FTC_CALL_BCAST;
+    return ftc_call_table[kind].rooted;
 }
 
 /* "reduce:2*3" between `text` and `end`. */
@@ -71,11 +74,32 @@ static int read_root(struct item *item, const char **at, int ranks)
     if (!given)
         return FTC_SUCCESS;
     if (!has_root(item->operation.kind))
-        return wrong(item, "only reduce and bcast have a root");
+        return wrong(item, "only a reduce, bcast, gather or scatter has a root");
     (*at)++;
     item->operation.root = read_number(at, item->end, ranks - 1);
     return item->operation.root < 0 ? wrong(item, "the root is no rank of this communicator")
                                     : FTC_SUCCESS;
+}
+
+/* The kind that stands before this suffix; NONE: there is another ending, or no such kind. */
+static enum ftc_call_kind find_before(const char *name, size_t length, const char *suffix)
+{
+    size_t tail = strlen(suffix);
+
+    if (length <= tail || memcmp(name + length - tail, suffix, tail) != 0)
+        return FTC_CALL_NONE;
+    return find_kind(name, length - tail);
+}
+
+static struct ftc_program_operation read_name(const char *name, size_t length)
+{
+    enum ftc_call_kind kind = find_before(name, length, ORDERED);
+
+    if (ftc_call_table[kind].reduces)
+        return (struct ftc_program_operation){.kind = kind, .ordered = true};
+    if (find_before(name, length, EMPTY) == FTC_CALL_GOSSIP)
+        return (struct ftc_program_operation){.kind = FTC_CALL_GOSSIP, .empty = true};
+    return (struct ftc_program_operation){.kind = find_kind(name, length)};
 }
 
 static int read_item(struct item *item, int ranks)
@@ -84,11 +108,7 @@ static int read_item(struct item *item, int ranks)
 
     while (at < item->end && *at != ':' && *at != '*')
         at++;
-    size_t length = (size_t)(at - item->text), tail = strlen(EMPTY);
-    item->operation = (struct ftc_program_operation){.kind = find_kind(item->text, length)};
-    if (length > tail && memcmp(at - tail, EMPTY, tail) == 0 &&
-        find_kind(item->text, length - tail) == FTC_CALL_GOSSIP)
-        item->operation = (struct ftc_program_operation){.kind = FTC_CALL_GOSSIP, .empty = true};
+    item->operation = read_name(item->text, (size_t)(at - item->text));
     if (item->operation.kind == FTC_CALL_NONE)
         return wrong(item, "no such operation");
     int rc = read_root(item, &at, ranks);
@@ -164,7 +184,8 @@ void ftc_program_fini(struct ftc_program *program)
 
 static bool same(const struct ftc_program_operation *a, const struct ftc_program_operation *b)
 {
-    return a->kind == b->kind && a->root == b->root && a->empty == b->empty;
+    return a->kind == b->kind && a->root == b->root && a->empty == b->empty &&
+           a->ordered == b->ordered;
 }
 
 static void print_item(FILE *out, const struct ftc_program_operation *operation, int times)
@@ -172,6 +193,8 @@ static void print_item(FILE *out, const struct ftc_program_operation *operation,
     fputs(ftc_call_kind_name(operation->kind), out);
     if (operation->empty)
         fputs(EMPTY, out);
+    if (operation->ordered)
+        fputs(ORDERED, out);
     if (has_root(operation->kind))
         fprintf(out, ":%d", operation->root);
     if (times > 1)
@@ -201,15 +224,20 @@ char *ftc_program_format(const struct ftc_program *program)
     return NULL;
 }
 
-bool ftc_program_combines_for_all(const struct ftc_program_operation *operation)
+bool ftc_program_gathers(const struct ftc_program_operation *operation)
 {
-    return operation->kind == FTC_CALL_ALLREDUCE ||
-           (operation->kind == FTC_CALL_GOSSIP && !operation->empty);
+    return ftc_call_table[operation->kind].gathers || operation->ordered;
 }
 
 bool ftc_program_combines(const struct ftc_program_operation *operation)
 {
-    return operation->kind == FTC_CALL_REDUCE || ftc_program_combines_for_all(operation);
+    return ftc_call_table[operation->kind].reduces || ftc_program_gathers(operation) ||
+           (operation->kind == FTC_CALL_GOSSIP && !operation->empty);
+}
+
+bool ftc_program_combines_for_all(const struct ftc_program_operation *operation)
+{
+    return ftc_program_combines(operation) && ftc_call_table[operation->kind].has_result;
 }
 
 bool ftc_program_exchanges(const struct ftc_member_settings *s, enum ftc_call_kind kind,
@@ -220,8 +248,7 @@ bool ftc_program_exchanges(const struct ftc_member_settings *s, enum ftc_call_ki
                  s->integrity == FTC_INTEGRITY_NONE && s->dissemination == FTC_DISSEMINATION_TREE &&
                  s->correction == FTC_CORRECTION_NONE;
 
-    return plain && kind != FTC_CALL_REDUCE && kind != FTC_CALL_BCAST && members > 1 &&
-           members <= s->doubling;
+    return plain && !ftc_call_table[kind].rooted && members > 1 && members <= s->doubling;
 }
 
 int ftc_program_least_failures(const struct ftc_member_settings *settings, enum ftc_call_kind kind,

@@ -10,10 +10,12 @@
 
 struct ftc_program_operation {
     enum ftc_call_kind kind;
-    int root;      /* of a broadcast or reduce; else -1 */
+    int root;      /* -1: the kind has no root */
     bool floating; /* sum doubles instead of counts, for tests that compare bits */
     /* the barrier of a gossip aggregation, before the agreement that has the value */
     bool empty;
+    /* a reduction whose operator does not commute: its contributions stay apart */
+    bool ordered;
 };
 
 struct ftc_program {
@@ -21,16 +23,18 @@ struct ftc_program {
     int length;
 };
 
-/* Parse "allreduce,bcast:2,reduce:0,barrier*3,validate,finalize". Roots must be less than `ranks`.
- * FTC_ERR_ARG says what is wrong and what is allowed; FTC_ERR_NOMEM. fini() of a zeroed struct is
- * legal. */
+/* Parse "allreduce,bcast:2,reduce-ordered:0,barrier*3,validate,finalize". Roots must be less than
+ * `ranks`. FTC_ERR_ARG says what is wrong and what is allowed; FTC_ERR_NOMEM. fini() of a zeroed
+ * struct is legal. */
 int ftc_program_parse(struct ftc_program *program, const char *text, int ranks);
 void ftc_program_fini(struct ftc_program *program);
 /* The program as such text, malloc'ed; equal neighbours are written as "barrier*3". NULL: out of
  * memory. */
 char *ftc_program_format(const struct ftc_program *program);
 
-/* Does the operation combine values? Does every rank get the result? */
+/* Do the contributions of the operation stay apart, as blocks? */
+bool ftc_program_gathers(const struct ftc_program_operation *operation);
+/* Does the operation combine values, or put them side by side? Does every rank get the result? */
 bool ftc_program_combines(const struct ftc_program_operation *operation);
 bool ftc_program_combines_for_all(const struct ftc_program_operation *operation);
 

@@ -71,7 +71,7 @@ static bool change_operations(struct ftc_draft *d, size_t first, size_t size,
 
     for (size_t op = first; op < first + size && op < (size_t)d->program.length; op++) {
         struct ftc_program_operation *o = &d->program.operation[op];
-        if (o->kind == simple.kind || o->kind == FTC_CALL_BARRIER)
+        if ((o->kind == simple.kind && !o->ordered) || o->kind == FTC_CALL_BARRIER)
             continue;
         *o = simple;
         changed = true;
@@ -469,7 +469,8 @@ static uint64_t weigh_operations(const struct ftc_program *program)
 
     for (int op = 0; op < program->length; op++) {
         const struct ftc_program_operation *o = &program->operation[op];
-        int kind = o->kind == FTC_CALL_BARRIER ? 0 : o->kind == FTC_CALL_ALLREDUCE ? 1 : 2;
+        bool simple = o->kind == FTC_CALL_ALLREDUCE && !o->ordered;
+        int kind = o->kind == FTC_CALL_BARRIER ? 0 : simple ? 1 : 2;
         weight += (uint64_t)kind + (o->root > 0 ? 1 : 0);
     }
     return weight;

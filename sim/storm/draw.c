@@ -514,6 +514,45 @@ static void draw_stalls(struct ftc_storm *s, const struct ftc_storm_frame *frame
         draw_stall(s);
 }
 
+/* --- contributions that stay apart --- */
+
+static struct ftc_program_operation draw_all(struct ftc_storm *s)
+{
+    static const enum ftc_call_kind kinds[] = {
+        FTC_CALL_ALLGATHER, FTC_CALL_ALLTOALL,  FTC_CALL_SCAN,          FTC_CALL_EXSCAN,
+        FTC_CALL_SIZES,     FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE_SCATTER};
+    enum ftc_call_kind kind = kinds[below(s, 7)];
+    bool may_be_ordered = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_REDUCE_SCATTER;
+
+    return (struct ftc_program_operation){
+        .kind = kind, .root = -1, .ordered = may_be_ordered && one_in(s, 2)};
+}
+
+/* Replaces an operation by one with the same way up and down. */
+static void draw_like(struct ftc_storm *s, struct ftc_program_operation *o)
+{
+    bool ordered = o->kind == FTC_CALL_REDUCE && one_in(s, 2);
+
+    if (o->kind == FTC_CALL_ALLREDUCE)
+        *o = draw_all(s);
+    else if (o->kind == FTC_CALL_BCAST)
+        o->kind = FTC_CALL_SCATTER;
+    else if (o->kind == FTC_CALL_REDUCE)
+        *o = (struct ftc_program_operation){.kind = ordered ? FTC_CALL_REDUCE : FTC_CALL_GATHER,
+                                            .root = o->root,
+                                            .ordered = ordered};
+}
+
+/* Drawn after all else, so that it changes nothing but the kinds of operations. */
+static void draw_kinds(struct ftc_storm *s, const struct ftc_storm_frame *frame)
+{
+    if (frame->program != NULL || !one_in(s, 3))
+        return;
+    for (int op = 0; op < s->length; op++)
+        if (!one_in(s, 3))
+            draw_like(s, &s->operation[op]);
+}
+
 void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame, uint64_t seed)
 {
     assert(frame->program == NULL || frame->program->length > 0);
@@ -531,4 +570,5 @@ void ftc_storm_draw(struct ftc_storm *storm, const struct ftc_storm_frame *frame
     draw_gossip(storm, frame);
     draw_reduces(storm, frame);
     draw_stalls(storm, frame);
+    draw_kinds(storm, frame);
 }

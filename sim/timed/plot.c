@@ -62,7 +62,7 @@ static int count(const struct ftc_sweep *sweep,
 /* The latency to show, ns; 0: there is none. */
 static uint64_t shown(const struct ftc_sweep_row *row)
 {
-    return row->operation->kind == FTC_CALL_REDUCE ? row->root_latency : row->latency;
+    return ftc_call_to_root(row->operation->kind) ? row->root_latency : row->latency;
 }
 
 /* --- the script --- */
@@ -126,7 +126,7 @@ static void write_panel(const struct ftc_sweep *sweep, int first, bool bottom, F
 
     fprintf(out, "set title '{/:Bold %s}, %s: latency%s' offset 0,-0.6\nset xlabel '%s'\n",
             ftc_call_kind_name(panel->operation->kind), panel->cost->name,
-            panel->operation->kind == FTC_CALL_REDUCE ? " at the root" : "", bottom ? "ranks" : "");
+            ftc_call_to_root(panel->operation->kind) ? " at the root" : "", bottom ? "ranks" : "");
     for (int i = first; i < sweep->rows; i++) {
         const struct ftc_sweep_row *row = &sweep->row[i];
         if (!same_panel(panel, row) || !is_first(sweep, i, same_curve))

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mix.h"
+#include "collectives/values/blocks.h"
 #include "sim/timed/engine.h"
 
 int ftc_timed_push(struct ftc_timed *t, uint64_t time, enum ftc_timed_event kind, int rank,
@@ -99,7 +100,10 @@ static uint64_t payload_of(const struct ftc_timed *t, const struct ftc_output *o
         return 0;
     if (output->message == FTC_MESSAGE_FRAGMENT || ftc_op_is_settlement(op))
         return output->value.size; /* the real size of the piece, whatever --bytes says */
-    return t->program->operation[op].kind == FTC_CALL_VALIDATE ? output->value.size : t->set->bytes;
+    const struct ftc_program_operation *operation = &t->program->operation[op];
+    if (ftc_program_gathers(operation)) /* with the table of the list (values/blocks.h) */
+        return (t->set->bytes + 8) * (uint64_t)ftc_blocks_count(&output->value);
+    return operation->kind == FTC_CALL_VALIDATE ? output->value.size : t->set->bytes;
 }
 
 static struct ftc_buffer *join(const struct ftc_output *output)

@@ -132,9 +132,9 @@ static void print_operation(int op, enum ftc_call_kind kind, const struct ftc_ti
 
     if (o->deliveries > 0)
         ftc_cost_time((double)(o->last_delivery - o->first_call), latency, sizeof(latency));
-    if (o->root_delivered && kind == FTC_CALL_REDUCE)
+    if (o->root_delivered && ftc_call_to_root(kind))
         ftc_cost_time((double)(o->root_delivery - o->first_call), root, sizeof(root));
-    printf("%3d  %-10s %10s %10s %8u %8u %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %7" PRIu64
+    printf("%3d  %-14s %10s %10s %8u %8u %9" PRIu64 " %8" PRIu64 " %8" PRIu64 " %7" PRIu64
            " %12" PRIu64 "\n",
            op, ftc_call_kind_name(kind), latency, root, o->ballots, o->retries,
            o->sent[FTC_MESSAGE_UP], o->sent[FTC_MESSAGE_TREE], o->sent[FTC_MESSAGE_DECIDE], others,
@@ -167,7 +167,7 @@ static void print_table(const struct ftc_setup *setup, const struct ftc_timed_se
     int length = setup->program.length;
 
     print_setting(setup, timed, result);
-    printf("\n%3s  %-10s %10s %10s %8s %8s %9s %8s %8s %7s %12s\n", "op", "operation", "latency",
+    printf("\n%3s  %-14s %10s %10s %8s %8s %9s %8s %8s %7s %12s\n", "op", "operation", "latency",
            "at root", "ballots", "retries", "UP", "TREE", "DECIDE", "others", "bytes");
     for (int op = 0; op < length && op < SHOWN_OPERATIONS; op++)
         print_operation(op, setup->program.operation[op].kind, &result->operation[op]);

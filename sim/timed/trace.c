@@ -66,7 +66,7 @@ void ftc_trace_contribution(const struct ftc_trace *trace, const struct ftc_ledg
     fprintf(trace->out, "    %d -> %d [%slabel=\"", from, to,
             head.kind == FTC_MESSAGE_UP ? "style=dashed, constraint=false, " : "");
     for (int rank = 0; rank < trace->ranks; rank++)
-        if (ftc_ledger_counts_in(ledger, &value, rank) > 0) {
+        if (ftc_ledger_counts_in(ledger, (int)head.op, &value, rank) > 0) {
             fprintf(trace->out, "%s%d", comma, rank);
             comma = ",";
         }

@@ -56,6 +56,11 @@ static const char *const texts[][2] = {
     {"bcast,bcast:0,reduce:1,reduce:2", "bcast:0*2,reduce:1,reduce:2"},
     {"barrier*2,barrier,finalize", "barrier*3,finalize"},
     {"validate,allreduce*12,bcast:1*2,finalize", "validate,allreduce*12,bcast:1*2,finalize"},
+    {"allgather,alltoall,scan,exscan,sizes", "allgather,alltoall,scan,exscan,sizes"},
+    {"gather,gather:0,scatter:2", "gather:0*2,scatter:2"},
+    {"reduce_scatter,reduce_scatter-ordered*2", "reduce_scatter,reduce_scatter-ordered*2"},
+    {"allreduce-ordered,allreduce,reduce-ordered:1",
+     "allreduce-ordered,allreduce,reduce-ordered:1"},
 };
 
 START_TEST(what_was_read_is_written_and_read_again)
@@ -67,8 +72,10 @@ START_TEST(what_was_read_is_written_and_read_again)
     struct ftc_program again;
     ck_assert_int_eq(ftc_program_parse(&again, text, 3), FTC_SUCCESS);
     ck_assert_int_eq(again.length, program.length);
-    for (int op = 0; op < again.length; op++)
+    for (int op = 0; op < again.length; op++) {
         expect(op, again.operation[op].kind, again.operation[op].root);
+        ck_assert_int_eq(again.operation[op].ordered, program.operation[op].ordered);
+    }
     ftc_program_fini(&again);
     free(text);
 }
@@ -79,14 +86,18 @@ static const char *const wrong[][2] = {
     {"", "no such operation"},
     {"allreduce,", "no such operation"},
     {",barrier", "no such operation"},
-    {"gather", "\"gather\""},
+    {"collect", "\"collect\""},
+    {"gather:3", "root"},
+    {"allgather:0", "only a reduce"},
+    {"allgather-ordered", "no such operation"},
+    {"-ordered", "no such operation"},
     {"all", "no such operation"},
     {"none", "no such operation"},
     {"bcast:", "root"},
     {"bcast:3", "root"},
     {"reduce:-1", "root"},
     {"bcast:99999999999999999999", "root"},
-    {"barrier:0", "only reduce and bcast"},
+    {"barrier:0", "only a reduce"},
     {"barrier*", "repetitions"},
     {"barrier*0", "repetitions"},
     {"barrier*1000001", "repetitions"},
