@@ -59,6 +59,7 @@
     X(BLOCKS_LOST, "blocks: when one list is at its end, the rest of the other one is left out")   \
     X(BLOCKS_UNORDERED, "blocks: one list is put behind the other, whatever their ranks")          \
     X(BLOCKS_EMPTY_LEFT_OUT, "blocks: a rank that gives nothing is not in the list")               \
+    X(BLOCKS_OF_FAILED, "blocks: the caller takes those of ranks in the failed set, too")          \
     X(LATE_CONTRIBUTION, "take a contribution after its sender was written off") /* harmless */    \
     /* harmless as long as there is PULL; found in runs without PULL */                            \
     X(NEVER_JOIN, "failure-proof: a rank coloured by correction never joins")                      \

@@ -17,7 +17,8 @@ static void print_usage(const void *arg, FILE *out)
         fprintf(out, "  %-9s  %s\n", command->name, command->summary);
     fputs("\nftcoll-sim COMMAND --help explains its options. Operations: allreduce, reduce, bcast, "
           "barrier, "
-          "validate, finalize.\n"
+          "validate, allgather,\ngather, scatter, alltoall, reduce_scatter, scan, exscan, "
+          "finalize.\n"
           "\n  ftcoll-sim -n 65536 -f 3 allreduce --kill 5 --seed 7\n",
           out);
 }

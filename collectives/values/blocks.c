@@ -229,15 +229,22 @@ int ftc_blocks_merge(struct ftc_value *list, const struct ftc_value *a, const st
 
 /* --- taking --- */
 
-int ftc_blocks_take(const struct ftc_value *list, const struct ftc_call *call, void *result)
+int ftc_blocks_take(const struct ftc_value *list, const struct ftc_set *failed,
+                    const struct ftc_call *call, void *result)
 {
     struct ftc_blocks walk = ftc_blocks_begin(list);
     struct ftc_block block;
+    bool first = true;
 
     if (list->buffer == NULL)
         return FTC_SUCCESS;
-    for (bool first = true; ftc_blocks_next(&walk, &block); first = false)
+    while (ftc_blocks_next(&walk, &block)) {
+        bool dropped = block.rank < failed->size && ftc_set_has(failed, block.rank);
+        if (dropped && !FTC_MUTATED(BLOCKS_OF_FAILED))
+            continue;
         call->take(call->take_arg, block.rank, 0, block.bytes, block.size, first, result);
+        first = false;
+    }
     return walk.sound ? FTC_SUCCESS : FTC_ERR_PROTO;
 }
 

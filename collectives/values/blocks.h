@@ -60,9 +60,11 @@ int ftc_blocks_count(const struct ftc_value *list);
 /* Where the bytes of the first block begin; 0: the list is malformed. */
 size_t ftc_blocks_head(const struct ftc_value *list);
 
-/* Gives each block to call->take, from the highest rank to the lowest. A list without a buffer has
- * no blocks. FTC_ERR_PROTO: the list is malformed, and `result` has got a part of it. */
-int ftc_blocks_take(const struct ftc_value *list, const struct ftc_call *call, void *result);
+/* Gives each block to call->take, from the highest rank to the lowest, but for those of ranks in
+ * `failed`, the failed set of the operation (agreement.md, "Operations"). A list without a buffer
+ * has no blocks. FTC_ERR_PROTO: the list is malformed, and `result` has got a part of it. */
+int ftc_blocks_take(const struct ftc_value *list, const struct ftc_set *failed,
+                    const struct ftc_call *call, void *result);
 /* Copies the slice of the value that this rank gets. FTC_ERR_PROTO: the value is too short, and
  * `result` is as it was. */
 int ftc_slice_take(const struct ftc_value *value, const struct ftc_call *call, void *result);

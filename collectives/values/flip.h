@@ -13,7 +13,8 @@
  * 0 is the lowest of the 64 bits. In gossip aggregation STEP is the number of messages that the
  * rank has sent. In other operations STEP is 0, but for `message` and `head`: there it is the
  * number of the message among those that the rank sends in the operation. The elements of `head`
- * are words of the message before its value.
+ * are words of the message before its value. In a list of blocks (values/blocks.h) the elements are
+ * counted from the first block.
  *
  * The functions are pure, and any thread may call them.
  */

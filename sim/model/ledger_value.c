@@ -245,23 +245,63 @@ static void check_block(struct ftc_ledger *l, int rank, int op, const struct ftc
                            block->rank);
 }
 
+/* A caller that takes blocks. */
+struct taker {
+    struct ftc_ledger *ledger;
+    int rank, op;
+    const struct ftc_set *failed;
+    int next; /* the highest rank that may come now */
+    bool any; /* a block has come */
+};
+
+/* The ranks down to this one have not come. */
+static void skip_to(struct taker *t, int rank)
+{
+    for (; t->next > rank; t->next--)
+        if (!ftc_set_has(t->failed, t->next))
+            check_count(t->ledger, t->rank, t->op, t->next, 0, t->failed);
+}
+
+static void take_block(void *arg, int rank, size_t offset, const void *data, size_t size,
+                       bool first, void *result)
+{
+    struct taker *t = arg;
+    struct ftc_block block = {.rank = rank, .size = size, .bytes = data};
+
+    (void)result;
+    if (rank > t->next || offset != 0 || first == t->any) {
+        ftc_ledger_violate(t->ledger, "rank %d: operation %d gives blocks out of their order",
+                           t->rank, t->op);
+        return;
+    }
+    t->any = true;
+    if (ftc_set_has(t->failed, rank))
+        ftc_ledger_violate(t->ledger, "rank %d: operation %d gives a block of failed rank %d",
+                           t->rank, t->op, rank);
+    skip_to(t, rank);
+    check_block(t->ledger, t->rank, t->op, &block);
+    t->next = rank - 1;
+}
+
+/* Takes the blocks as a caller does. */
 static void check_blocks(struct ftc_ledger *l, int rank, int op, const struct ftc_value *value,
                          const struct ftc_set *failed)
 {
-    struct ftc_blocks walk = ftc_blocks_begin(value);
-    struct ftc_block block;
-    int next = l->n - 1; /* the highest rank that may come now */
+    struct taker taker = {.ledger = l, .rank = rank, .op = op, .failed = failed, .next = l->n - 1};
+    struct ftc_call call = {.take = take_block, .take_arg = &taker};
+    struct ftc_set all = {0};
 
-    while (ftc_blocks_next(&walk, &block) && block.rank < l->n) {
-        for (; next > block.rank; next--)
-            check_count(l, rank, op, next, 0, failed);
-        check_block(l, rank, op, &block);
-        next = block.rank - 1;
+    if (ftc_set_init(&all, l->n) != FTC_SUCCESS) {
+        ftc_ledger_violate(l, "out of memory");
+        return;
     }
-    for (; next >= 0; next--)
-        check_count(l, rank, op, next, 0, failed);
-    if (!walk.sound || walk.at != walk.count || walk.offset != value->size)
+    ftc_set_fill(&all);
+    if (!ftc_blocks_sound(value, &all, BLOCK_MOST))
         ftc_ledger_violate(l, "rank %d: operation %d has a list that makes no sense", rank, op);
+    else
+        ftc_blocks_take(value, failed, &call, NULL);
+    skip_to(&taker, -1);
+    ftc_set_fini(&all);
 }
 
 /* How often the value counts a rank that has a count. */
