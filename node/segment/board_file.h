@@ -1,8 +1,8 @@
 /*
- * The memory of a board for some ranks of a node: a file of its own in /dev/shm. Each of these ranks
- * opens it by the same name, in any order. A file whose pages nobody has written is a sound board,
- * so it does not matter how far a rank came that died meanwhile. When all have opened it, each
- * removes the name. The kernel takes the memory back when the last of them closes it or dies.
+ * The memory of a board for some ranks of a node: a file of its own in /dev/shm. Each of these
+ * ranks opens it by the same name, in any order. A file whose pages nobody has written is a sound
+ * board, so it does not matter how far a rank came that died meanwhile. When all have opened it,
+ * each removes the name. The kernel takes the memory back when the last of them closes it or dies.
  */
 #ifndef FTC_NODE_SEGMENT_BOARD_FILE_H
 #define FTC_NODE_SEGMENT_BOARD_FILE_H
@@ -15,8 +15,8 @@
 struct ftc_board_file;
 
 /* Open the file of the communicator `number`, whose lowest rank on this node has the number
- * `lowest` in the job, and make it if it is not there. It has room for `ranks` ranks. FTC_ERR_SYSTEM:
- * /dev/shm is full, or a limit is reached; FTC_ERR_NOMEM. */
+ * `lowest` in the job, and make it if it is not there. It has room for `ranks` ranks.
+ * FTC_ERR_SYSTEM: /dev/shm is full, or a limit is reached; FTC_ERR_NOMEM. */
 int ftc_board_file_open(struct ftc_board_file **out, const struct ftc_segment *segment,
                         uint64_t number, int lowest, int ranks);
 /* Remove the name. Another rank may have done so. */

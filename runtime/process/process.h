@@ -81,8 +81,8 @@ struct ftc_guard {
 
 struct ftc_driven;
 
-/* What a process does with one of its communicators. All functions run under process->lock, but
- * `beat`, which the progress thread calls without it. */
+/* What a process does with one of its communicators. All functions run under process->lock. Ranks
+ * are those of the job. */
 struct ftc_driven_ops {
     void (*notice)(struct ftc_driven *driven, int rank); /* `rank` has failed */
     void (*noticed)(struct ftc_driven *driven);          /* all failures so far are taken in */
@@ -131,8 +131,7 @@ struct ftc_process {
     /* Its holder drives the communicators. A caller holds it for the whole of a call, except for a
      * call on the board. Between calls the progress thread takes it. It guards what follows. */
     pthread_mutex_t lock;
-    /* The communicators; the world is the last one. The thread reads the list without the lock,
-     * too, so it changes only while the thread does not run. */
+    /* The communicators; the world is the last one. */
     struct ftc_driven *driven;
     bool delivered;         /* a call that waited was delivered in this step */
     uint32_t failures_seen; /* how many entries of the segment's failure log are taken in */

@@ -69,6 +69,16 @@ static void check_launcher(struct ftc_process *process)
         ftc_process_leave(process, FTC_EXIT_ORPHANED, "the launcher is gone");
 }
 
+/* Without waiting for the lock: a caller that holds it shows by itself what it does. */
+static void beat(struct ftc_process *process)
+{
+    if (pthread_mutex_trylock(&process->lock) != 0)
+        return;
+    for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
+        driven->ops->beat(driven);
+    pthread_mutex_unlock(&process->lock);
+}
+
 static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     struct ftc_process *process = watcher->data;
@@ -77,8 +87,7 @@ static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
     (void)loop;
     (void)events;
     atomic_store_explicit(&process->slot->heartbeat, beats + 1, memory_order_relaxed);
-    for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
-        driven->ops->beat(driven);
+    beat(process);
     if (process->thread.launcher_fd < 0)
         check_launcher(process);
     ftc_lease_check(process);
