@@ -31,12 +31,20 @@ static void look(void *arg)
         ftc_process_leave(comm->process, FTC_EXIT_FENCED, "this process was declared failed");
 }
 
+/* Under the lock, since another thread may show what it does in another communicator. */
+static void show(struct ftc_comm *comm)
+{
+    pthread_mutex_lock(&comm->process->lock);
+    ftc_publish_activity(comm, FTC_WAIT_NOTHING);
+    pthread_mutex_unlock(&comm->process->lock);
+}
+
 static void asleep(void *arg, bool asleep)
 {
     struct ftc_comm *comm = arg;
 
     if (asleep)
-        ftc_publish_activity(comm, FTC_WAIT_NOTHING);
+        show(comm);
     else
         ftc_job_look_for_mismatch(comm);
     comm->shown = true;
@@ -116,21 +124,23 @@ static bool allow_copies(void *arg, int rank)
 {
     struct ftc_comm *comm = arg;
 
-    return ftc_peer_allow(comm->process, ftc_comm_job_rank(comm, rank));
+    return ftc_peer_allow(comm->process, &comm->peer, ftc_comm_job_rank(comm, rank));
 }
 
 static bool copy_from(void *arg, int rank, void *to, uint64_t address, size_t size)
 {
     struct ftc_comm *comm = arg;
 
-    return ftc_peer_copy_from(comm->process, ftc_comm_job_rank(comm, rank), to, address, size);
+    return ftc_peer_copy_from(comm->process, &comm->peer, ftc_comm_job_rank(comm, rank), to,
+                              address, size);
 }
 
 static bool copy_to(void *arg, int rank, uint64_t address, const void *from, size_t size)
 {
     struct ftc_comm *comm = arg;
 
-    return ftc_peer_copy_to(comm->process, ftc_comm_job_rank(comm, rank), address, from, size);
+    return ftc_peer_copy_to(comm->process, &comm->peer, ftc_comm_job_rank(comm, rank), address,
+                            from, size);
 }
 
 /* --- life --- */
@@ -199,7 +209,7 @@ FTC_HOT int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, vo
     ftc_publish_counted(comm);
     if (comm->shown) {
         comm->shown = false;
-        ftc_publish_activity(comm, FTC_WAIT_NOTHING);
+        show(comm);
     }
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_RETURN);
     return rc;

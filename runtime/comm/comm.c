@@ -113,6 +113,8 @@ int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
     comm->file = setup->file;
     comm->driven.number = setup->number;
     comm->ran = -1;
+    if (setup->job_ranks != NULL)
+        atomic_store_explicit(&process->parted, true, memory_order_relaxed);
     add_driven(process, &comm->driven);
     int rc = build(comm, setup);
     if (rc == 0)

@@ -11,6 +11,7 @@
 #include "node/board/board.h"
 #include "runtime/choice/choice.h"
 #include "runtime/comm/snapshot.h"
+#include "runtime/process/peer_memory.h"
 #include "runtime/process/process.h"
 
 struct ftc_algorithm;
@@ -80,6 +81,7 @@ struct ftc_comm {
     /* Every collective goes over the board. NULL: all go by messages. */
     struct ftc_board *board;
     struct ftc_board_file *file; /* its memory; NULL: in the segment */
+    struct ftc_peer peer;        /* of the board */
     struct ftc_drill
         board_drill; /* as process->drill; the board takes in failures at its own time */
     int ran;         /* enum ftc_choice_id of the last call; -1: no call yet */

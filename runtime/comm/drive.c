@@ -16,6 +16,7 @@
 #include "runtime/process/multicast.h"
 #include "runtime/process/progress.h"
 #include "runtime/process/reach.h"
+#include "runtime/process/turn.h"
 
 /* --- timers: of the member, and of an algorithm --- */
 
@@ -357,35 +358,52 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
     uint32_t expected = ftc_bell_prepare(&process->bell);
     /* A request that has moved on may have left work, and shows another wait. */
     bool slept = !ftc_progress_ready(process) && !until->done(comm, until->arg) && !comm->moved;
-    if (slept)
-        ftc_bell_sleep(&process->bell, expected, sleep_ns(process, until->longest_ns), messages,
-                       datagrams);
+    if (slept) {
+        uint64_t ns = sleep_ns(process, until->longest_ns);
+        ftc_turn_sleep(process);
+        ftc_bell_sleep(&process->bell, expected, ns, messages, datagrams);
+        ftc_turn_awake(process);
+    }
     ftc_bell_awake(&process->bell);
     if (slept && until->wait == FTC_WAIT_NOTHING && !ftc_progress_ready(process))
         ftc_job_look_for_mismatch(comm);
 }
 
-void ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until)
+/* A step of the driver. *idle is how many steps in a row did nothing. */
+static void drive_once(struct ftc_comm *comm, const struct ftc_until *until, int *idle)
 {
     const struct ftc_patience *patience = &comm->process->patience;
+    bool moved = comm->moved;
+
+    comm->moved = false;
+    bool changed = ftc_progress_step(comm->process) || moved;
+    ftc_turn_yield(comm->process, changed);
+    if (changed) {
+        *idle = 0;
+        return;
+    }
+    ++*idle;
+    if (*idle <= patience->spins) {
+        ftc_cpu_relax();
+    } else if (*idle <= patience->spins + patience->yields) {
+        sched_yield();
+    } else {
+        sleep_once(comm, until);
+        /* Woken: others may be about to run, so it yields again before it sleeps. */
+        *idle = patience->spins;
+    }
+}
+
+void ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until)
+{
     int idle = 0;
+    bool drives = false;
 
     while (!until->done(comm, until->arg)) {
-        bool moved = comm->moved;
-        comm->moved = false;
-        if (ftc_progress_step(comm->process) || moved) {
-            idle = 0;
-            continue;
-        }
-        idle++;
-        if (idle <= patience->spins) {
-            ftc_cpu_relax();
-        } else if (idle <= patience->spins + patience->yields) {
-            sched_yield();
-        } else {
-            sleep_once(comm, until);
-            /* Woken: others may be about to run, so it yields again before it sleeps. */
-            idle = patience->spins;
-        }
+        drives = drives || !ftc_turn_wait(comm->process);
+        if (drives)
+            drive_once(comm, until, &idle);
     }
+    if (drives)
+        ftc_turn_pass(comm->process);
 }

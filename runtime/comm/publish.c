@@ -141,6 +141,18 @@ void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t 
     ADD(comm->process->slot->counters.bytes, bytes);
 }
 
+/* Threads count at the same time only if they use several communicators. Otherwise the cheaper way
+ * will do. */
+FTC_HOT static void count_operation(struct ftc_process *process)
+{
+    struct ftc_counters *counters = &process->slot->counters;
+
+    if (LOAD(process->parted))
+        atomic_fetch_add_explicit(&counters->operations, 1, memory_order_relaxed);
+    else
+        ADD(counters->operations, 1);
+}
+
 FTC_HOT void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
 {
     if (comm->process->alone)
@@ -154,9 +166,7 @@ FTC_HOT void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
 
 FTC_HOT void ftc_publish_counted(struct ftc_comm *comm)
 {
-    struct ftc_counters *counters = &comm->process->slot->counters;
-
-    ADD(counters->operations, 1);
+    count_operation(comm->process);
     if (LOAD(comm->process->slot->first_result_ns) == 0)
         STORE(comm->process->slot->first_result_ns, ftc_clock_now());
     if (LOAD(comm->process->slot->noticed) > 0)
@@ -215,7 +225,7 @@ void ftc_publish_returned(struct ftc_comm *comm)
     if (comm->process->alone)
         return;
     counters = &comm->process->slot->counters;
-    ADD(counters->operations, 1);
+    count_operation(comm->process);
     count_up(&counters->ballots, &comm->counted.ballots, ftc_member_ballots(comm->member));
     count_up(&counters->dropped, &comm->counted.dropped,
              rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +

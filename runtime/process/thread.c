@@ -13,6 +13,7 @@
 #include "runtime/process/lease.h"
 #include "runtime/process/progress.h"
 #include "runtime/process/reach.h"
+#include "runtime/process/turn.h"
 
 /* A step takes in a message, and up to 64 datagrams. After so many steps the heartbeat has its
  * turn. */
@@ -37,7 +38,7 @@ static void arm_due(struct ftc_process *process)
 
 static bool is_wanted(struct ftc_process *process)
 {
-    return atomic_load_explicit(&process->thread.wanted, memory_order_relaxed);
+    return atomic_load_explicit(&process->turn.wanted, memory_order_relaxed) > 0;
 }
 
 /* If the caller is in the library it does all this itself. If it is about to leave, it sees
@@ -45,9 +46,9 @@ static bool is_wanted(struct ftc_process *process)
  * heartbeat. */
 static void drive(struct ftc_process *process)
 {
-    if (is_wanted(process) || pthread_mutex_trylock(&process->lock) != 0) {
+    if (!ftc_turn_try(process)) {
         atomic_store(&process->thread.missed, true);
-        if (is_wanted(process) || pthread_mutex_trylock(&process->lock) != 0)
+        if (!ftc_turn_try(process))
             return;
     }
     atomic_store(&process->thread.missed, false);

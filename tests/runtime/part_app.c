@@ -1,10 +1,12 @@
 /*
- * Ranks of a part of the job, run by ftrun: part_app board|messages|both SECONDS. The odd ranks of
- * the job make a communicator in which they count backwards. They need no agreement for that, since
- * all come to the same numbers. Then all ranks run allreduces, broadcasts and reduces in the world,
- * and the odd ones in the part in turn with them, until SECONDS are over. Each survivor checks that
- * each result has every input of a survivor, and prints "part_app: COUNT operations".
+ * Ranks of a part of the job, run by ftrun: part_app board|messages turns|threads SECONDS. The odd
+ * ranks of the job make a communicator in which they count backwards. They need no agreement for
+ * that, since all come to the same numbers. Then all ranks run allreduces, broadcasts and reduces
+ * in the world, and the odd ones in the part, in turn with them or in a thread of its own. Each
+ * survivor checks that each result has every input of a survivor. It prints
+ * "part_app: COUNT operations".
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +66,8 @@ static void close_part(ftc_comm *part)
     pthread_mutex_unlock(&process->lock);
 }
 
-/* Each rank has a bit of its own in each element. A result has the bits of all that did not fail. */
+/* Each rank has a bit of its own in each element. A result has the bits of all that did not
+ * fail. */
 static void check(ftc_comm *comm, const int64_t *bits, size_t count)
 {
     ftc_report report = {.struct_size = sizeof(report)};
@@ -81,7 +84,7 @@ static void check(ftc_comm *comm, const int64_t *bits, size_t count)
 
 static void combine(ftc_comm *comm, size_t count)
 {
-    static int64_t bits[COUNT], result[COUNT];
+    static _Thread_local int64_t bits[COUNT], result[COUNT];
 
     for (size_t i = 0; i < count; i++)
         bits[i] = (int64_t)1 << ftc_rank(comm);
@@ -112,36 +115,73 @@ static long step_through(ftc_comm *comm, long step)
     return 3;
 }
 
-/* Rank 0 of the job may die, so the clock of each rank counts, and the ranks agree. */
-static bool goes_on(ftc_comm *world, uint64_t until)
+/* The clock of each rank counts, since any rank may die, and the ranks agree. */
+static bool goes_on(ftc_comm *comm, uint64_t until)
 {
     int32_t on = ftc_clock_now() < until, all = 0;
 
-    if (ftc_allreduce(&on, &all, 1, FTC_INT32, FTC_MIN, world) != 0)
-        wrong("allreduce", ftc_rank(world));
+    if (ftc_allreduce(&on, &all, 1, FTC_INT32, FTC_MIN, comm) != 0)
+        wrong("allreduce", ftc_rank(comm));
     return all != 0;
 }
 
-int main(int argc, char **argv)
+/* What a thread does: operations in its communicator alone. */
+struct strand {
+    ftc_comm *comm;
+    uint64_t until;
+    long count;
+};
+
+static void *run_strand(void *arg)
 {
-    ftc_comm *world, *part = NULL;
+    struct strand *strand = arg;
+
+    for (long step = 0; goes_on(strand->comm, strand->until); step++)
+        strand->count += step_through(strand->comm, step);
+    return NULL;
+}
+
+static long run_threads(ftc_comm *world, ftc_comm *part, uint64_t until)
+{
+    struct strand own = {.comm = world, .until = until}, other = {.comm = part, .until = until};
+    pthread_t thread;
+
+    if (part != NULL && pthread_create(&thread, NULL, run_strand, &other) != 0)
+        wrong("no thread", ftc_rank(world));
+    run_strand(&own);
+    if (part != NULL)
+        pthread_join(thread, NULL);
+    return own.count + other.count;
+}
+
+static long run_in_turns(ftc_comm *world, ftc_comm *part, uint64_t until)
+{
     long count = 0;
 
-    if (argc != 3 || ftc_init(NULL, &world) != 0)
-        wrong("usage: ftrun ... part_app board|messages SECONDS", -1);
-    if (ftc_rank(world) % 2 == 1)
-        part = open_part(world, strcmp(argv[1], "board") == 0);
-    if (ftc_barrier(world) != 0) /* nobody sends to the part before all have it */
-        wrong("barrier", ftc_rank(world));
-    if (part != NULL && part->file != NULL)
-        ftc_board_file_unlink(part->file);
-    uint64_t until = ftc_clock_now() + (uint64_t)(atof(argv[2]) * 1e9);
     for (long step = 0; goes_on(world, until); step++) {
         if (part != NULL)
             count += step_through(part, step);
         count += step_through(world, step);
     }
-    printf("part_app: %ld operations\n", count);
+    return count;
+}
+
+int main(int argc, char **argv)
+{
+    ftc_comm *world, *part = NULL;
+
+    if (argc != 4 || ftc_init(NULL, &world) != 0)
+        wrong("usage: ftrun ... part_app board|messages turns|threads SECONDS", -1);
+    if (ftc_rank(world) % 2 == 1)
+        part = open_part(world, strcmp(argv[1], "board") == 0);
+    if (ftc_barrier(world) != 0) /* no rank sends to the part before all have it */
+        wrong("barrier", ftc_rank(world));
+    if (part != NULL && part->file != NULL)
+        ftc_board_file_unlink(part->file);
+    uint64_t until = ftc_clock_now() + (uint64_t)(atof(argv[3]) * 1e9);
+    bool threads = strcmp(argv[2], "threads") == 0;
+    printf("part_app: %ld operations\n",
+           threads ? run_threads(world, part, until) : run_in_turns(world, part, until));
     if (ftc_barrier(world) != 0)
         wrong("barrier", ftc_rank(world));
     if (part != NULL)
