@@ -40,13 +40,14 @@ static size_t apart_limit(int ranks)
 
 int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup)
 {
-    int ranks = ftc_segment_ranks(setup->segment);
+    int ranks = setup->file != NULL ? setup->ranks : ftc_segment_ranks(setup->segment);
     struct ftc_board *b = calloc(1, sizeof(*b));
 
     if (b == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
     b->set = *setup;
-    b->memory = ftc_segment_board(setup->segment);
+    b->memory = setup->file != NULL ? *ftc_board_file_memory(setup->file)
+                                    : ftc_segment_board(setup->segment);
     b->header = ftc_segment_header(setup->segment);
     b->rank = setup->rank;
     b->ranks = ranks;

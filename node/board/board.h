@@ -15,6 +15,7 @@
 #include "base/set.h"
 #include "base/settings.h"
 #include "collectives/call.h"
+#include "node/segment/board_file.h"
 #include "node/segment/segment.h"
 
 struct ftc_board;
@@ -63,6 +64,12 @@ struct ftc_board_host {
 
 struct ftc_board_setup {
     struct ftc_segment *segment;
+    /* The board of a communicator of some ranks of the node: its memory, their number, and for each
+     * rank of the job its rank in the communicator, or -1. They must live as long as the board.
+     * file NULL: the board of the segment, for all ranks of the job, whose numbers are the same. */
+    const struct ftc_board_file *file;
+    int ranks;
+    const int *rank_of;
     uint64_t communicator; /* its number; part of the check in each post */
     int rank;
     enum ftc_share share;
@@ -132,7 +139,10 @@ struct ftc_board_report {
 void ftc_board_report(const struct ftc_board *board, struct ftc_board_report *report);
 
 /* Increment every bell, then wake every sleeper (agreement.md, "Waking"). The launcher calls this
- * after a declaration. */
+ * after a declaration, for the board of the segment. */
 void ftc_board_ring_all(struct ftc_segment *segment);
+/* The same for a board of a file of its own. The launcher does not know it. So each process that
+ * has it open calls this when it learns of a declaration. Any thread may. */
+void ftc_board_ring_own(const struct ftc_board_file *file, int ranks);
 
 #endif

@@ -160,6 +160,8 @@ size_t ftc_board_own_bytes(const struct ftc_board *b);
 
 /* --- board/members.c --- */
 
+/* The next failed rank of this communicator in the failure log, or -1. Moves *cursor behind it. */
+int ftc_board_next_failure(const struct ftc_board *b, uint32_t *cursor);
 /* Make the list of members: all ranks but G and `left_out`. Only between two rounds. */
 void ftc_board_list_members(struct ftc_board *b);
 /* Have all live members finished the rounds before `end`? Does not wait. */

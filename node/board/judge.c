@@ -151,7 +151,7 @@ static bool still_stand(struct ftc_board *b)
     uint32_t cursor = b->judged;
     int rank;
 
-    while ((rank = ftc_segment_next_failure(b->set.segment, &cursor)) >= 0)
+    while ((rank = ftc_board_next_failure(b, &cursor)) >= 0)
         if (takes_part(b, rank) && rank != b->rank &&
             ftc_board_standing(b, rank, true) == FTC_POST_MISSING)
             return false;

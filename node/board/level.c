@@ -43,8 +43,8 @@ _Static_assert(HEAD_BYTES + 2 * PLACES * BLOCK <= FTC_BOARD_AREA,
                "the records fit into a rank's area");
 
 struct ftc_level {
-    struct ftc_segment *segment;
-    unsigned char *areas;
+    struct ftc_board_memory memory;
+    int lowest; /* the rank whose area is the first one */
     uint64_t communicator;
     int rank;
     size_t set;                   /* bytes of a failed set */
@@ -54,30 +54,30 @@ struct ftc_level {
 
 /* Ranks read the marks of others before these are written. A read of a hole in the file fills it,
  * which is a SIGBUS if /dev/shm is full. So the records are allocated here. */
-static int populate_marks(struct ftc_level *level)
+static int populate_marks(struct ftc_level *level, const struct ftc_level_setup *setup)
 {
-    int count, first = ftc_segment_local(level->segment, &count), rc = 0;
+    int rc = 0;
 
-    for (int rank = first; rc == 0 && rank < first + count; rank++)
-        rc = ftc_segment_area_allocate(level->segment, rank, 0, HEAD_BYTES);
+    for (int rank = setup->first; rc == 0 && rank < setup->first + setup->count; rank++)
+        rc = ftc_board_allocate(&level->memory, rank - level->lowest, 0, HEAD_BYTES);
     return rc;
 }
 
-int ftc_level_open(struct ftc_level **out, struct ftc_segment *segment, uint64_t communicator,
-                   int rank)
+int ftc_level_open(struct ftc_level **out, const struct ftc_level_setup *setup)
 {
     struct ftc_level *level = calloc(1, sizeof(*level));
 
     if (level == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
-    level->segment = segment;
-    level->communicator = communicator;
-    level->areas = ftc_segment_board(segment).areas;
-    level->rank = rank;
-    level->set = ftc_set_bytes(ftc_segment_ranks(segment));
+    level->memory = setup->file != NULL ? *ftc_board_file_memory(setup->file)
+                                        : ftc_segment_board(setup->segment);
+    level->lowest = setup->file != NULL ? setup->first : 0;
+    level->communicator = setup->communicator;
+    level->rank = setup->rank;
+    level->set = ftc_set_bytes(setup->ranks);
     level->padded = (level->set + 15) / 16 * 16;
-    assert(level->areas != NULL && level->padded <= SET_MOST);
-    int rc = populate_marks(level);
+    assert(level->memory.areas != NULL && level->padded <= SET_MOST);
+    int rc = populate_marks(level, setup);
     if (rc != 0) {
         free(level);
         return rc;
@@ -96,17 +96,21 @@ static unsigned place_of(enum ftc_level_kind kind, uint64_t round)
     return (unsigned)kind * PLACES + (unsigned)(round % PLACES);
 }
 
+static unsigned char *area_of(const struct ftc_level *level, int rank)
+{
+    return level->memory.areas + (size_t)(rank - level->lowest) * FTC_BOARD_AREA;
+}
+
 static struct record *record_of(const struct ftc_level *level, enum ftc_level_kind kind,
                                 uint64_t round, int rank)
 {
-    return (struct record *)(void *)(level->areas + (size_t)rank * FTC_BOARD_AREA +
-                                     place_of(kind, round) * RECORD);
+    return (struct record *)(void *)(area_of(level, rank) + place_of(kind, round) * RECORD);
 }
 
 /* Where the data of a record lies, if it has so many bytes. */
 static unsigned char *rest_of(const struct ftc_level *level, unsigned place, int rank, size_t bytes)
 {
-    unsigned char *area = level->areas + (size_t)rank * FTC_BOARD_AREA;
+    unsigned char *area = area_of(level, rank);
 
     return bytes <= INLINE ? area + place * RECORD + sizeof(struct record)
                            : area + HEAD_BYTES + place * BLOCK;
@@ -120,8 +124,8 @@ static int populate(struct ftc_level *level, unsigned place, size_t bytes)
     if (bytes <= INLINE || bytes <= *populated)
         return 0;
     size_t to = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    int rc = ftc_segment_area_allocate(level->segment, level->rank,
-                                       HEAD_BYTES + place * BLOCK + *populated, to - *populated);
+    int rc = ftc_board_allocate(&level->memory, level->rank - level->lowest,
+                                HEAD_BYTES + place * BLOCK + *populated, to - *populated);
     if (rc == 0)
         *populated = to;
     return rc;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "collectives/message.h"
+#include "node/segment/board_file.h"
 #include "node/segment/segment.h"
 
 #define FTC_LEVEL_MOST   (1u << 17) /* bytes of the largest value */
@@ -36,9 +37,18 @@ struct ftc_level_record {
 
 struct ftc_level;
 
-/* `communicator` is the number in each record. FTC_ERR_NOMEM. FTC_ERR_SYSTEM: /dev/shm is full. */
-int ftc_level_open(struct ftc_level **out, struct ftc_segment *segment, uint64_t communicator,
-                   int rank);
+struct ftc_level_setup {
+    /* Where the records lie. A file has areas for the ranks of this node alone. NULL: in the
+     * segment. */
+    struct ftc_segment *segment;
+    const struct ftc_board_file *file;
+    uint64_t communicator; /* its number, in each record */
+    int rank, ranks;       /* of this process, and how many there are in the communicator */
+    int first, count;      /* the ranks of this node are first .. first + count - 1 */
+};
+
+/* FTC_ERR_NOMEM. FTC_ERR_SYSTEM: /dev/shm is full. */
+int ftc_level_open(struct ftc_level **out, const struct ftc_level_setup *setup);
 void ftc_level_close(struct ftc_level *level); /* NULL is legal */
 
 /* Write the record of this rank for a round, with its mark last (release). FTC_ERR_SYSTEM: /dev/shm

@@ -1,6 +1,20 @@
 /* The members of the board: the ranks of the next round, and how far they have come. */
 #include "node/board/internal.h"
 
+#define NOT_OURS (-2) /* a rank of the job that is not in this communicator */
+
+int ftc_board_next_failure(const struct ftc_board *b, uint32_t *cursor)
+{
+    int rank;
+
+    do {
+        rank = ftc_segment_next_failure(b->set.segment, cursor);
+        if (rank >= 0 && b->set.rank_of != NULL)
+            rank = b->set.rank_of[rank] >= 0 ? b->set.rank_of[rank] : NOT_OURS;
+    } while (rank == NOT_OURS);
+    return rank;
+}
+
 static void count_live(struct ftc_board *b)
 {
     b->live = 0;
@@ -21,7 +35,7 @@ void ftc_board_take_failures(struct ftc_board *b)
 {
     int rank;
 
-    while ((rank = ftc_segment_next_failure(b->set.segment, &b->failures)) >= 0)
+    while ((rank = ftc_board_next_failure(b, &b->failures)) >= 0)
         ftc_set_add(&b->known, rank);
     b->suspicious = true;
     count_live(b);

@@ -95,7 +95,7 @@ static void populate(struct ftc_board *b, struct ftc_board_use *use, uint32_t of
 {
     uint32_t from = offset / PAGE_BYTES * PAGE_BYTES; /* small buffers share pages */
     size_t to = (offset + bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    int rc = ftc_segment_area_allocate(b->set.segment, b->rank, from, to - from);
+    int rc = ftc_board_allocate(&b->memory, b->rank, from, to - from);
 
     if (rc != 0)
         b->set.host.exhausted(b->set.host.arg, rc);

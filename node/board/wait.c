@@ -109,26 +109,51 @@ FTC_HOT void ftc_board_finish(struct ftc_board *b, bool collecting)
         ftc_cpu_own(ftc_board_post_of(b, b->round, b->rank));
 }
 
-void ftc_board_ring_all(struct ftc_segment *segment)
+/* Ring all. Of the counters of finished rounds, those for which `asks` says that a rank may sleep
+ * there. */
+static void ring_all(const struct ftc_board_memory *memory, int ranks,
+                     bool (*asks)(const struct ftc_board_memory *memory, int rank))
 {
-    struct ftc_board_memory memory = ftc_segment_board(segment);
-    int ranks = ftc_segment_ranks(segment);
-
     for (unsigned i = 0; i < FTC_BOARD_DEPTH && !FTC_BOARD_MUTATED(DEATH_WITHOUT_BUMP); i++)
-        FTC_BOARD_ADD(memory.places[i].bell, 1);
+        FTC_BOARD_ADD(memory->places[i].bell, 1);
     for (int rank = 0; rank < ranks; rank++)
-        FTC_BOARD_ADD(memory.progress[rank].bell, 1);
+        FTC_BOARD_ADD(memory->progress[rank].bell, 1);
     /* A rank that is not asleep yet must still read its bell, and then finds the new value and the
      * declared failure. */
     atomic_thread_fence(memory_order_seq_cst);
     /* Do not trust the counts: the dead rank may have taken sleepers off without waking them. */
     for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++)
         if (!FTC_BOARD_MUTATED(DEATH_WAKES_COUNTED) ||
-            FTC_BOARD_VALUE(FTC_BOARD_LOAD(memory.places[i].sleepers)) > 0)
-            ftc_futex_wake(&memory.places[i].bell, FTC_NODE_MAX_RANKS);
+            FTC_BOARD_VALUE(FTC_BOARD_LOAD(memory->places[i].sleepers)) > 0)
+            ftc_futex_wake(&memory->places[i].bell, FTC_NODE_MAX_RANKS);
     for (int rank = 0; rank < ranks; rank++)
-        if (FTC_BOARD_LOAD(memory.progress[rank].wanted) != 0 || ftc_segment_failed(segment, rank))
-            ftc_futex_wake(&memory.progress[rank].bell, FTC_NODE_MAX_RANKS);
+        if (asks(memory, rank))
+            ftc_futex_wake(&memory->progress[rank].bell, FTC_NODE_MAX_RANKS);
+}
+
+static bool asks_or_failed(const struct ftc_board_memory *memory, int rank)
+{
+    return FTC_BOARD_LOAD(memory->progress[rank].wanted) != 0 ||
+           ftc_segment_failed(memory->segment, rank);
+}
+
+void ftc_board_ring_all(struct ftc_segment *segment)
+{
+    struct ftc_board_memory memory = ftc_segment_board(segment);
+
+    ring_all(&memory, ftc_segment_ranks(segment), asks_or_failed);
+}
+
+static bool may_ask(const struct ftc_board_memory *memory, int rank)
+{
+    (void)memory;
+    (void)rank;
+    return true;
+}
+
+void ftc_board_ring_own(const struct ftc_board_file *file, int ranks)
+{
+    ring_all(ftc_board_file_memory(file), ranks, may_ask);
 }
 
 /* --- sleeping --- */
@@ -178,7 +203,7 @@ static bool failures_waiting(const struct ftc_board *b)
     uint32_t failures = FTC_BOARD_LOAD(b->header->failures);
 
     /* A damaged length must not make this true for ever, so stop when all ranks have failed. */
-    return failures != b->failures && b->failures < (uint32_t)b->ranks;
+    return failures != b->failures && b->failures < (uint32_t)ftc_segment_ranks(b->set.segment);
 }
 
 FTC_HOT void ftc_board_look(struct ftc_board *b)

@@ -109,6 +109,15 @@ enum ftc_board_claim {
 #define FTC_BOARD_RESULTS                                                                          \
     2u /* the results of rounds r and r + 1 lie apart; one block would do, but two suit caches */
 
+/* Where the parts of a board begin, in bytes. The areas come behind them, on a page. */
+struct ftc_board_layout {
+    uint64_t places, progress, posts, results;
+    uint64_t post_stride; /* bytes between the posts of two places */
+    uint64_t end;         /* behind the results; a multiple of the page size */
+};
+/* The layout of a board for so many ranks that begins at `from`, a multiple of 64. */
+void ftc_board_layout(struct ftc_board_layout *layout, uint64_t from, uint64_t ranks);
+
 struct ftc_board_memory {
     struct ftc_board_place *places;      /* FTC_BOARD_DEPTH */
     struct ftc_board_progress *progress; /* one for each rank */
@@ -116,13 +125,15 @@ struct ftc_board_memory {
     uint64_t post_stride;                /* bytes between two places */
     unsigned char *results;              /* FTC_BOARD_RESULTS blocks */
     unsigned char *areas; /* FTC_BOARD_AREA bytes for each rank; NULL in a read-only mapping */
+    struct ftc_segment *segment; /* NULL: the memory is that of a file of its own (board_file.h) */
 };
 
 struct ftc_segment;
 struct ftc_board_memory ftc_segment_board(struct ftc_segment *segment);
+int ftc_segment_area_allocate(struct ftc_segment *segment, int rank, size_t offset, size_t size);
 /* Allocate the memory of this part of the rank's area, so that a full /dev/shm is FTC_ERR_SYSTEM
  * here and not a SIGBUS later. */
-int ftc_segment_area_allocate(struct ftc_segment *segment, int rank, size_t offset, size_t size);
+int ftc_board_allocate(const struct ftc_board_memory *memory, int rank, size_t offset, size_t size);
 
 /* A process may be killed between any two touches of shared memory. The harness of tests/node stops
  * it at these points. */

@@ -71,5 +71,6 @@ struct ftc_board_memory ftc_segment_board(struct ftc_segment *segment)
         .post_stride = layout->post_stride,
         .results = segment->base + layout->results_offset,
         .areas = segment->writable ? segment->base + layout->areas_offset : NULL,
+        .segment = segment,
     };
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "node/segment/board_file.h"
 #include "node/segment/internal.h"
 #include "node/system/lock.h"
 
@@ -94,8 +95,10 @@ bool ftc_segment_file_kept(const struct ftc_segment *segment)
 
 void ftc_segment_remove(struct ftc_segment *segment)
 {
-    if (ftc_lock_names(AT_FDCWD, segment->path, segment->fd))
-        (void)unlink(segment->path);
+    if (!ftc_lock_names(AT_FDCWD, segment->path, segment->fd))
+        return;
+    ftc_board_files_remove(segment->path);
+    (void)unlink(segment->path);
 }
 
 int ftc_segment_seize(const char *path)

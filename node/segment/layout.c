@@ -31,6 +31,17 @@ static uint64_t round_up(uint64_t value, uint64_t step)
     return (value + step - 1) / step * step;
 }
 
+void ftc_board_layout(struct ftc_board_layout *layout, uint64_t from, uint64_t ranks)
+{
+    layout->places = from;
+    layout->progress = from + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place);
+    layout->posts = layout->progress + ranks * sizeof(struct ftc_board_progress);
+    layout->post_stride = round_up(ranks * sizeof(struct ftc_board_post), LINE_BYTES);
+    layout->results = round_up(layout->posts + FTC_BOARD_DEPTH * layout->post_stride, PAGE_BYTES);
+    layout->end =
+        round_up(layout->results + (uint64_t)FTC_BOARD_RESULTS * FTC_BOARD_BLOCK, PAGE_BYTES);
+}
+
 int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes, bool endpoints,
                        uint64_t text_size)
 {
@@ -45,6 +56,7 @@ int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes
     if (text_size < 1 || text_size > FTC_LAYOUT_MAX_TEXT)
         return ftc_error_set(FTC_ERR_ARG, "a configuration of %llu bytes: at most %u are possible",
                              (unsigned long long)text_size, FTC_LAYOUT_MAX_TEXT);
+    struct ftc_board_layout board;
     /* Nothing overflows: both factors are bounded, and the largest total is about 2^40. */
     uint64_t row = round_up((uint64_t)ftc_set_words((int)ranks) * sizeof(uint64_t), LINE_BYTES);
     *layout = (struct ftc_layout){
@@ -60,15 +72,13 @@ int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes
     layout->set_stride = row;
     layout->pending_offset = layout->sets_offset + 2 * ranks * row;
     layout->pending_stride = row;
-    layout->places_offset = layout->pending_offset + ranks * row;
-    layout->progress_offset =
-        layout->places_offset + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place);
-    layout->posts_offset = layout->progress_offset + ranks * sizeof(struct ftc_board_progress);
-    layout->post_stride = round_up(ranks * sizeof(struct ftc_board_post), LINE_BYTES);
-    layout->results_offset =
-        round_up(layout->posts_offset + FTC_BOARD_DEPTH * layout->post_stride, PAGE_BYTES);
-    layout->rings_offset = round_up(
-        layout->results_offset + (uint64_t)FTC_BOARD_RESULTS * FTC_BOARD_BLOCK, PAGE_BYTES);
+    ftc_board_layout(&board, layout->pending_offset + ranks * row, ranks);
+    layout->places_offset = board.places;
+    layout->progress_offset = board.progress;
+    layout->posts_offset = board.posts;
+    layout->post_stride = board.post_stride;
+    layout->results_offset = board.results;
+    layout->rings_offset = board.end;
     layout->areas_offset = layout->rings_offset + ranks * ranks * FTC_SEGMENT_RING_BYTES;
     layout->total_size = layout->areas_offset + ranks * FTC_BOARD_AREA;
     return 0;

@@ -13,6 +13,7 @@
 #include "node/system/futex.h"
 #include "runtime/comm/mismatch.h"
 #include "runtime/comm/publish.h"
+#include "runtime/comm/ranks.h"
 #include "runtime/process/peer_memory.h"
 #include "runtime/process/progress.h"
 
@@ -30,12 +31,20 @@ static void look(void *arg)
         ftc_process_leave(comm->process, FTC_EXIT_FENCED, "this process was declared failed");
 }
 
+/* Under the lock, since another thread may show what it does in another communicator. */
+static void show(struct ftc_comm *comm)
+{
+    pthread_mutex_lock(&comm->process->lock);
+    ftc_publish_activity(comm, FTC_WAIT_NOTHING);
+    pthread_mutex_unlock(&comm->process->lock);
+}
+
 static void asleep(void *arg, bool asleep)
 {
     struct ftc_comm *comm = arg;
 
     if (asleep)
-        ftc_publish_activity(comm, FTC_WAIT_NOTHING);
+        show(comm);
     else
         ftc_job_look_for_mismatch(comm);
     comm->shown = true;
@@ -63,7 +72,7 @@ static void accuse(void *arg, int rank, const char *what)
     struct ftc_comm *comm = arg;
 
     pthread_mutex_lock(&comm->process->lock);
-    ftc_progress_accuse(comm->process, rank, what);
+    ftc_comm_accuse(comm, rank, what);
     pthread_mutex_unlock(&comm->process->lock);
 }
 
@@ -115,28 +124,30 @@ static bool allow_copies(void *arg, int rank)
 {
     struct ftc_comm *comm = arg;
 
-    return ftc_peer_allow(comm->process, rank);
+    return ftc_peer_allow(comm->process, &comm->peer, ftc_comm_job_rank(comm, rank));
 }
 
 static bool copy_from(void *arg, int rank, void *to, uint64_t address, size_t size)
 {
     struct ftc_comm *comm = arg;
 
-    return ftc_peer_copy_from(comm->process, rank, to, address, size);
+    return ftc_peer_copy_from(comm->process, &comm->peer, ftc_comm_job_rank(comm, rank), to,
+                              address, size);
 }
 
 static bool copy_to(void *arg, int rank, uint64_t address, const void *from, size_t size)
 {
     struct ftc_comm *comm = arg;
 
-    return ftc_peer_copy_to(comm->process, rank, address, from, size);
+    return ftc_peer_copy_to(comm->process, &comm->peer, ftc_comm_job_rank(comm, rank), address,
+                            from, size);
 }
 
 /* --- life --- */
 
 static int check_nodes(const struct ftc_comm *comm)
 {
-    int nodes = ftc_segment_nodes(comm->process->segment);
+    int nodes = comm->choice.nodes;
 
     if (nodes == 1)
         return FTC_SUCCESS;
@@ -149,8 +160,9 @@ static int check_nodes(const struct ftc_comm *comm)
 
 static int board_open(struct ftc_comm *comm)
 {
-    if (ftc_config_algorithm(&comm->process->config, ftc_segment_nodes(comm->process->segment)) ==
-        FTC_ALGORITHM_CORRECTED)
+    if (ftc_config_algorithm(&comm->process->config, comm->choice.nodes) ==
+            FTC_ALGORITHM_CORRECTED ||
+        (comm->job_ranks != NULL && comm->file == NULL))
         return FTC_SUCCESS;
     int rc = check_nodes(comm);
     if (rc != FTC_SUCCESS)
@@ -158,6 +170,9 @@ static int board_open(struct ftc_comm *comm)
     comm->board_drill = comm->process->drill;
     struct ftc_board_setup setup = {
         .segment = comm->process->segment,
+        .file = comm->file,
+        .ranks = comm->size,
+        .rank_of = comm->rank_of,
         .communicator = comm->driven.number,
         .rank = comm->rank,
         .share = comm->process->config.share,
@@ -194,7 +209,7 @@ FTC_HOT int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, vo
     ftc_publish_counted(comm);
     if (comm->shown) {
         comm->shown = false;
-        ftc_publish_activity(comm, FTC_WAIT_NOTHING);
+        show(comm);
     }
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_RETURN);
     return rc;

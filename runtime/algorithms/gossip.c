@@ -10,6 +10,7 @@
 #include "collectives/values/types.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/publish.h"
+#include "runtime/comm/ranks.h"
 #include "runtime/process/progress.h"
 
 /* Limits of the messages that are kept: those that come before the call, while this rank is frozen,
@@ -157,11 +158,9 @@ static void send(struct ftc_comm *comm, const struct ftc_gossip_output *output)
     run->sent++;
     run->spared += ftc_gossip_settled(run->core);
     ftc_publish_sent(comm, FTC_MESSAGE_GOSSIP, head->size + value.size);
-    int rc = comm->process->transport->ops->send(comm->process->transport, run->rank[output->to],
-                                                 head, &value, false);
+    ftc_comm_send(comm, run->rank[output->to], head, &value, false);
     ftc_buffer_unref(head);
     ftc_value_drop(&value);
-    ftc_progress_must(comm->process, rc);
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_SEND);
 }
 
@@ -394,7 +393,7 @@ void ftc_gossip_run_take_kept(struct ftc_comm *comm)
         struct ftc_gossip_kept *next = kept->next;
         int rc = judge(comm, kept->from, kept->message);
         if (rc == FTC_ERR_PROTO)
-            ftc_progress_accuse(comm->process, kept->from, "sent a damaged message");
+            ftc_comm_accuse(comm, kept->from, "sent a damaged message");
         else
             ftc_progress_must(comm->process, rc);
         ftc_buffer_unref(kept->message);

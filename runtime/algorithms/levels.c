@@ -65,22 +65,23 @@ static int list_nodes(struct ftc_comm *comm, struct ftc_levels *levels, int node
 
 int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *settings)
 {
-    int count;
-
     if (settings->nodes <= 1)
         return 0;
+    struct ftc_level_setup setup = {.segment = comm->process->segment,
+                                    .communicator = comm->driven.number,
+                                    .rank = comm->rank,
+                                    .ranks = comm->size};
     struct ftc_levels *levels = comm->levels = calloc(1, sizeof(*levels));
     if (levels == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
-    levels->first = ftc_segment_local(comm->process->segment, &count);
-    levels->end = levels->first + count;
+    levels->first = setup.first = ftc_segment_local(setup.segment, &setup.count);
+    levels->end = setup.first + setup.count;
     levels->input = malloc(FTC_LEVEL_MOST);
     if (levels->input == NULL || ftc_set_init(&levels->missing, comm->size) != 0)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
     int rc = list_nodes(comm, levels, settings->nodes);
     if (rc == 0)
-        rc = ftc_level_open(&levels->shared, comm->process->segment, comm->driven.number,
-                            comm->rank);
+        rc = ftc_level_open(&levels->shared, &setup);
     settings->first_ranks = levels->first_ranks;
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "collectives/values/types.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/publish.h"
+#include "runtime/comm/ranks.h"
 #include "runtime/comm/request.h"
 #include "runtime/process/progress.h"
 
@@ -74,9 +75,7 @@ static void put_out(struct ftc_comm *comm)
         if (output.head == NULL)
             ftc_progress_must(comm->process, FTC_ERR_NOMEM);
         ftc_publish_bytes(comm, output.head->size + output.value.size);
-        ftc_progress_must(comm->process,
-                          comm->process->transport->ops->send(comm->process->transport, output.to,
-                                                              output.head, &output.value, false));
+        ftc_comm_send(comm, output.to, output.head, &output.value, false);
         ftc_drill_pass(&comm->process->drill, FTC_DRILL_SEND);
     }
 }
@@ -124,7 +123,7 @@ static void take_early(struct ftc_comm *comm)
 
     while ((rc = ftc_large_early(comm->large->core, &from)) != 0) {
         if (judged(comm, rc) == FTC_ERR_PROTO)
-            ftc_progress_accuse(comm->process, from, "sent a damaged message");
+            ftc_comm_accuse(comm, from, "sent a damaged message");
         else if (rc != 1)
             ftc_progress_must(comm->process, rc);
         put_out(comm);

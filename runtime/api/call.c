@@ -11,15 +11,15 @@
 #include "runtime/process/lease.h"
 #include "runtime/process/progress.h"
 #include "runtime/process/thread.h"
+#include "runtime/process/turn.h"
 
 #define LEAVING_STEPS 16
 
 void ftc_call_enter(struct ftc_comm *comm)
 {
-    atomic_store_explicit(&comm->process->thread.wanted, true, memory_order_relaxed);
-    pthread_mutex_lock(&comm->process->lock);
-    atomic_store_explicit(&comm->process->thread.wanted, false, memory_order_relaxed);
-    if (comm->process->alone)
+    bool first = ftc_turn_enter(comm->process);
+
+    if (comm->process->alone || !first)
         return;
     ftc_bell_outside(&comm->process->bell, false);
     ftc_gate_enter(comm->process);
@@ -33,28 +33,36 @@ static bool has_rest(struct ftc_comm *comm)
                                            : ftc_progress_ready(comm->process);
 }
 
+/* The last caller leaves. Returns whether the thread must watch the sockets. *due: the thread has
+ * work. */
+static bool leave_to_thread(struct ftc_comm *comm, bool *due)
+{
+    /* From here on rings go to the thread's socket. What came before is taken in here. */
+    ftc_bell_outside(&comm->process->bell, true);
+    /* Gossip may go on for ever, so the thread does what is left after some steps. */
+    bool rest = true;
+    for (int steps = 0; steps < LEAVING_STEPS && (rest = has_rest(comm)); steps++)
+        if (!ftc_progress_step(comm->process))
+            break;
+    ftc_publish_multicast(comm);
+    uint64_t armed_ns = comm->process->thread.armed_ns;
+    *due = rest ||
+           (comm->process->timer_ns != 0 && (armed_ns == 0 || comm->process->timer_ns < armed_ns));
+    return ftc_gate_leave(comm->process);
+}
+
 void ftc_call_leave(struct ftc_comm *comm)
 {
-    bool due = false, open = false; /* the thread has work; the thread must watch the sockets */
+    bool due = false, open = false, alone = comm->process->alone;
+    bool last = ftc_turn_leave(comm->process);
 
-    if (!comm->process->alone) {
+    if (!alone)
         ftc_publish_activity(comm, FTC_WAIT_NOTHING);
-        /* From here on rings go to the thread's socket. What came before is taken in here. */
-        ftc_bell_outside(&comm->process->bell, true);
-        /* Gossip may go on for ever, so the thread does what is left after some steps. */
-        bool rest = true;
-        for (int steps = 0; steps < LEAVING_STEPS && (rest = has_rest(comm)); steps++)
-            if (!ftc_progress_step(comm->process))
-                break;
-        ftc_publish_multicast(comm);
-        uint64_t armed_ns = comm->process->thread.armed_ns;
-        due = rest || (comm->process->timer_ns != 0 &&
-                       (armed_ns == 0 || comm->process->timer_ns < armed_ns));
-        open = ftc_gate_leave(comm->process);
-    }
+    if (!alone && last)
+        open = leave_to_thread(comm, &due);
     comm->driven.waits = false;
     pthread_mutex_unlock(&comm->process->lock);
-    if (comm->process->alone)
+    if (alone || !last)
         return;
     if (open)
         ftc_gate_open(comm->process);

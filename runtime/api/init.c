@@ -52,7 +52,9 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world)
     int rc = ftc_process_join(&process, options);
     if (rc != 0)
         return rc;
-    rc = ftc_comm_open(&comm, process, FTC_COMMUNICATOR_WORLD, ftc_algorithms);
+    struct ftc_comm_setup setup = {
+        .number = FTC_COMMUNICATOR_WORLD, .rank = process->rank, .size = process->size};
+    rc = ftc_comm_open(&comm, process, &setup, ftc_algorithms);
     if (rc != 0) {
         ftc_process_close(process);
         return rc;

@@ -7,10 +7,26 @@
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/publish.h"
+#include "runtime/comm/ranks.h"
+
+static int count_nodes(const struct ftc_comm *comm)
+{
+    bool has[FTC_NODE_MAX_NODES] = {false};
+    int nodes = 0;
+
+    if (comm->process->alone)
+        return 1;
+    for (int rank = 0; rank < comm->size; rank++) {
+        int node = ftc_segment_node_of(comm->process->segment, ftc_comm_job_rank(comm, rank));
+        nodes += !has[node];
+        has[node] = true;
+    }
+    return nodes;
+}
 
 static int make_member(struct ftc_comm *comm)
 {
-    int nodes = comm->process->alone ? 1 : ftc_segment_nodes(comm->process->segment);
+    int nodes = count_nodes(comm);
     int rc = ftc_flips_parse(comm->process->config.drill_flip, &comm->flips);
 
     if (rc != 0)
@@ -20,6 +36,8 @@ static int make_member(struct ftc_comm *comm)
         .nodes = nodes,
         .member = ftc_choice_member(&comm->process->config, comm->size, nodes, comm->rank,
                                     ftc_flips_any(&comm->flips) ? &comm->flips : NULL)};
+    if (comm->job_ranks != NULL) /* a part of the job has no records of two levels */
+        comm->choice.member.nodes = 0;
     comm->choice.member.fragment = comm->process->fragment;
     comm->choice.member.communicator = comm->driven.number;
     rc = ftc_algorithms_settings(comm, &comm->choice.member);
@@ -55,14 +73,20 @@ void ftc_comm_close(struct ftc_comm *comm)
     ftc_member_destroy(comm->member);
     ftc_algorithms_close(comm);
     ftc_snapshot_fini(&comm->snapshot);
+    ftc_board_file_close(comm->file);
+    ftc_comm_drop_members(comm);
     free(comm->report_failed);
     free(comm->report_corrupt);
     free(comm);
 }
 
-static int build(struct ftc_comm *comm)
+static int build(struct ftc_comm *comm, const struct ftc_comm_setup *setup)
 {
-    int rc = ftc_snapshot_init(&comm->snapshot, comm->size);
+    int rc = setup->job_ranks == NULL ? FTC_SUCCESS
+                                      : ftc_comm_take_members(comm, setup->job_ranks, setup->size);
+
+    if (rc == 0)
+        rc = ftc_snapshot_init(&comm->snapshot, comm->size);
 
     comm->report_failed = calloc((size_t)comm->size, sizeof(int));
     comm->report_corrupt = calloc((size_t)comm->size, sizeof(int));
@@ -75,8 +99,8 @@ static int build(struct ftc_comm *comm)
     return rc;
 }
 
-int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process, uint64_t number,
-                  const struct ftc_algorithm *const *algorithms)
+int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
+                  const struct ftc_comm_setup *setup, const struct ftc_algorithm *const *algorithms)
 {
     struct ftc_comm *comm = calloc(1, sizeof(*comm));
 
@@ -84,12 +108,15 @@ int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process, uint64_t n
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
     comm->process = process;
     comm->algorithms = algorithms;
-    comm->rank = process->rank;
-    comm->size = process->size;
-    comm->driven.number = number;
+    comm->rank = setup->rank;
+    comm->size = setup->size;
+    comm->file = setup->file;
+    comm->driven.number = setup->number;
     comm->ran = -1;
+    if (setup->job_ranks != NULL)
+        atomic_store_explicit(&process->parted, true, memory_order_relaxed);
     add_driven(process, &comm->driven);
-    int rc = build(comm);
+    int rc = build(comm, setup);
     if (rc == 0)
         *out = comm;
     else

@@ -11,6 +11,7 @@
 #include "node/board/board.h"
 #include "runtime/choice/choice.h"
 #include "runtime/comm/snapshot.h"
+#include "runtime/process/peer_memory.h"
 #include "runtime/process/process.h"
 
 struct ftc_algorithm;
@@ -43,6 +44,9 @@ struct ftc_comm {
     struct ftc_process *process;
     const struct ftc_algorithm *const *algorithms; /* the table (runtime/algorithms/table.h) */
     int rank, size;
+    /* The ranks of the job that its ranks are, and the reverse (ranks.h). NULL: it is the world,
+     * where the numbers are the same. */
+    int *job_ranks, *rank_of;
     atomic_int busy; /* 1: a thread is in a call */
 
     /* --- under process->lock --- */
@@ -57,6 +61,9 @@ struct ftc_comm {
     uint64_t algorithm_due_ns; /* timer of the algorithm that needs one (gossip); 0: not set */
     bool agreeing;    /* an algorithm runs an agreement by messages, although there is a board */
     uint64_t dropped; /* damaged messages that algorithms have dropped */
+    struct {
+        uint64_t ballots, dropped, rules[FTC_RULES_COUNT], pieces[FTC_PIECES_KINDS];
+    } counted; /* what of this communicator is in the counters of the slot */
     /* Entry k % FTC_OPERATIONS_AHEAD is the size of operation k, or 0 if no rank can be ahead in
      * operations of its kind. */
     uint64_t bytes_of[FTC_OPERATIONS_AHEAD];
@@ -73,6 +80,8 @@ struct ftc_comm {
     struct ftc_snapshot snapshot; /* the sets L and G that the caller sees */
     /* Every collective goes over the board. NULL: all go by messages. */
     struct ftc_board *board;
+    struct ftc_board_file *file; /* its memory; NULL: in the segment */
+    struct ftc_peer peer;        /* of the board */
     struct ftc_drill
         board_drill; /* as process->drill; the board takes in failures at its own time */
     int ran;         /* enum ftc_choice_id of the last call; -1: no call yet */
@@ -88,11 +97,22 @@ struct ftc_comm {
     int report_count, report_corrupt_count;
 };
 
-/* Makes a communicator of all ranks of the job, and has the process drive it. FTC_ERR_NOMEM,
- * FTC_ERR_CONFIG, FTC_ERR_SYSTEM. Before the progress thread starts. */
-int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process, uint64_t number,
+struct ftc_comm_setup {
+    uint64_t number;
+    int rank, size;       /* of this process in it, and how many it has */
+    const int *job_ranks; /* by rank, copied; NULL: the world */
+    /* Of a part of the job: the memory of its board, which the communicator closes. NULL: it has
+     * no board. */
+    struct ftc_board_file *file;
+};
+
+/* Makes a communicator, and has the process drive it. FTC_ERR_NOMEM, FTC_ERR_CONFIG,
+ * FTC_ERR_SYSTEM. This function and ftc_comm_close() are called under process->lock, or while the
+ * progress thread does not run. */
+int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
+                  const struct ftc_comm_setup *setup,
                   const struct ftc_algorithm *const *algorithms);
-/* Local. No thread may be driving it. */
+/* Local. No thread may be in a call on it. */
 void ftc_comm_close(struct ftc_comm *comm);
 
 #endif

@@ -12,9 +12,11 @@
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/mismatch.h"
 #include "runtime/comm/publish.h"
+#include "runtime/comm/ranks.h"
 #include "runtime/process/multicast.h"
 #include "runtime/process/progress.h"
 #include "runtime/process/reach.h"
+#include "runtime/process/turn.h"
 
 /* --- timers: of the member, and of an algorithm --- */
 
@@ -46,15 +48,12 @@ static bool take_due(struct ftc_comm *comm, uint64_t *due_ns)
 
 static void output_send(struct ftc_comm *comm, const struct ftc_output *output)
 {
-    struct ftc_process *process = comm->process;
     bool settles = ftc_op_is_settlement(output->op);
 
     ftc_publish_sent(comm, settles ? FTC_MESSAGE_SETTLE : output->message,
                      output->head->size + output->value.size);
-    ftc_progress_must(process,
-                      process->transport->ops->send(process->transport, output->to, output->head,
-                                                    &output->value, output->urgent));
-    ftc_drill_pass(&process->drill, FTC_DRILL_SEND);
+    ftc_comm_send(comm, output->to, output->head, &output->value, output->urgent);
+    ftc_drill_pass(&comm->process->drill, FTC_DRILL_SEND);
 }
 
 static void output_multicast(struct ftc_comm *comm, const struct ftc_output *output)
@@ -150,7 +149,7 @@ static void carry_out(struct ftc_comm *comm, const struct ftc_output *output)
         set_due(comm);
         break;
     case FTC_OUTPUT_ACCUSE:
-        ftc_progress_accuse(comm->process, output->to, "broke the protocol");
+        ftc_comm_accuse(comm, output->to, "broke the protocol");
         break;
     case FTC_OUTPUT_FENCED:
         ftc_process_leave(comm->process, FTC_EXIT_FENCED, "this process was declared failed");
@@ -186,10 +185,13 @@ static struct ftc_comm *comm_of(struct ftc_driven *driven)
     return (struct ftc_comm *)driven;
 }
 
-static void notice(struct ftc_driven *driven, int rank)
+static void notice(struct ftc_driven *driven, int job_rank)
 {
     struct ftc_comm *comm = comm_of(driven);
+    int rank = ftc_comm_rank_of(comm, job_rank);
 
+    if (rank < 0)
+        return;
     ftc_progress_must(comm->process, ftc_member_notice(comm->member, rank));
     ftc_comm_outputs(comm);
     ftc_algorithms_notice(comm, rank);
@@ -197,7 +199,11 @@ static void notice(struct ftc_driven *driven, int rank)
 
 static void noticed(struct ftc_driven *driven)
 {
-    ftc_publish_noticed(comm_of(driven));
+    struct ftc_comm *comm = comm_of(driven);
+
+    ftc_publish_noticed(comm);
+    if (comm->file != NULL) /* the launcher does not know this board */
+        ftc_board_ring_own(comm->file, comm->size);
 }
 
 static int receive_of_member(struct ftc_comm *comm, int from, struct ftc_buffer *message)
@@ -209,12 +215,21 @@ static int receive_of_member(struct ftc_comm *comm, int from, struct ftc_buffer 
     return rc;
 }
 
+/* FTC_ERR_PROTO also if the sender is no member of the communicator. */
+static int take_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    const struct ftc_algorithm *owner = ftc_algorithms_owner(comm, message);
+
+    if (from < 0)
+        return FTC_ERR_PROTO;
+    return owner != NULL ? owner->receive(comm, from, message)
+                         : receive_of_member(comm, from, message);
+}
+
 static void receive_message(struct ftc_driven *driven, int from, struct ftc_buffer *message)
 {
     struct ftc_comm *comm = comm_of(driven);
-    const struct ftc_algorithm *owner = ftc_algorithms_owner(comm, message);
-    int rc = owner != NULL ? owner->receive(comm, from, message)
-                           : receive_of_member(comm, from, message);
+    int rc = take_message(comm, ftc_comm_rank_of(comm, from), message);
 
     if (rc == FTC_ERR_PROTO)
         ftc_progress_accuse(comm->process, from, "sent a damaged message");
@@ -226,7 +241,8 @@ static void receive_message(struct ftc_driven *driven, int from, struct ftc_buff
 static bool receive_datagram(struct ftc_driven *driven, int from, struct ftc_buffer *payload)
 {
     struct ftc_comm *comm = comm_of(driven);
-    int rc = ftc_member_datagram(comm->member, from, payload);
+    int rank = ftc_comm_rank_of(comm, from);
+    int rc = rank < 0 ? FTC_ERR_PROTO : ftc_member_datagram(comm->member, rank, payload);
 
     if (rc != FTC_ERR_PROTO)
         ftc_progress_must(comm->process, rc);
@@ -274,7 +290,9 @@ static int awaits(const struct ftc_driven *driven)
     const struct ftc_comm *comm = (const struct ftc_comm *)driven;
     int rank = ftc_algorithms_await(comm);
 
-    return rank >= 0 ? rank : ftc_member_awaits(comm->member);
+    if (rank < 0)
+        rank = ftc_member_awaits(comm->member);
+    return rank < 0 ? rank : ftc_comm_job_rank(comm, rank);
 }
 
 static void rests(struct ftc_driven *driven)
@@ -340,35 +358,52 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
     uint32_t expected = ftc_bell_prepare(&process->bell);
     /* A request that has moved on may have left work, and shows another wait. */
     bool slept = !ftc_progress_ready(process) && !until->done(comm, until->arg) && !comm->moved;
-    if (slept)
-        ftc_bell_sleep(&process->bell, expected, sleep_ns(process, until->longest_ns), messages,
-                       datagrams);
+    if (slept) {
+        uint64_t ns = sleep_ns(process, until->longest_ns);
+        ftc_turn_sleep(process);
+        ftc_bell_sleep(&process->bell, expected, ns, messages, datagrams);
+        ftc_turn_awake(process);
+    }
     ftc_bell_awake(&process->bell);
     if (slept && until->wait == FTC_WAIT_NOTHING && !ftc_progress_ready(process))
         ftc_job_look_for_mismatch(comm);
 }
 
-void ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until)
+/* A step of the driver. *idle is how many steps in a row did nothing. */
+static void drive_once(struct ftc_comm *comm, const struct ftc_until *until, int *idle)
 {
     const struct ftc_patience *patience = &comm->process->patience;
+    bool moved = comm->moved;
+
+    comm->moved = false;
+    bool changed = ftc_progress_step(comm->process) || moved;
+    ftc_turn_yield(comm->process, changed);
+    if (changed) {
+        *idle = 0;
+        return;
+    }
+    ++*idle;
+    if (*idle <= patience->spins) {
+        ftc_cpu_relax();
+    } else if (*idle <= patience->spins + patience->yields) {
+        sched_yield();
+    } else {
+        sleep_once(comm, until);
+        /* Woken: others may be about to run, so it yields again before it sleeps. */
+        *idle = patience->spins;
+    }
+}
+
+void ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until)
+{
     int idle = 0;
+    bool drives = false;
 
     while (!until->done(comm, until->arg)) {
-        bool moved = comm->moved;
-        comm->moved = false;
-        if (ftc_progress_step(comm->process) || moved) {
-            idle = 0;
-            continue;
-        }
-        idle++;
-        if (idle <= patience->spins) {
-            ftc_cpu_relax();
-        } else if (idle <= patience->spins + patience->yields) {
-            sched_yield();
-        } else {
-            sleep_once(comm, until);
-            /* Woken: others may be about to run, so it yields again before it sleeps. */
-            idle = patience->spins;
-        }
+        drives = drives || !ftc_turn_wait(comm->process);
+        if (drives)
+            drive_once(comm, until, &idle);
     }
+    if (drives)
+        ftc_turn_pass(comm->process);
 }

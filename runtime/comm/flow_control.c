@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "collectives/frame.h"
 #include "runtime/comm/flow.h"
+#include "runtime/comm/ranks.h"
 #include "runtime/process/progress.h"
 
 /* A receiver that has not called yet keeps at most so many bytes of one sender. One operation may
@@ -13,7 +14,7 @@
 
 static int flow_control_open(struct ftc_comm *comm)
 {
-    return ftc_segment_nodes(comm->process->segment) > 1
+    return ftc_segment_nodes(comm->process->segment) > 1 || comm->job_ranks != NULL
                ? ftc_flow_create(&comm->flow, comm->size, comm->driven.number)
                : FTC_SUCCESS;
 }
@@ -26,11 +27,8 @@ static void flow_control_close(struct ftc_comm *comm)
 
 static void send(struct ftc_comm *comm, int rank, struct ftc_buffer *message)
 {
-    int rc =
-        comm->process->transport->ops->send(comm->process->transport, rank, message, NULL, true);
-
+    ftc_comm_send(comm, rank, message, NULL, true);
     ftc_buffer_unref(message);
-    ftc_progress_must(comm->process, rc);
 }
 
 void ftc_flow_control_answer(struct ftc_comm *comm)
@@ -49,12 +47,13 @@ void ftc_flow_control_answer(struct ftc_comm *comm)
     }
 }
 
-/* Has the rank called `wanted` operations? Asks it if it is on another node. */
+/* Has the rank called `wanted` operations? The slot of a rank of this node says that of the world.
+ * Otherwise this rank asks. */
 static bool has_called(struct ftc_comm *comm, int rank, uint64_t wanted)
 {
     struct ftc_buffer *question;
 
-    if (ftc_segment_is_local(comm->process->segment, rank))
+    if (comm->job_ranks == NULL && ftc_comm_is_local(comm, rank))
         return atomic_load_explicit(&ftc_segment_slot(comm->process->segment, rank)->called,
                                     memory_order_relaxed) >= wanted;
     if (ftc_flow_called(comm->flow, rank) >= wanted)
@@ -75,8 +74,7 @@ static bool have_called(struct ftc_comm *comm, const struct ftc_signature *signa
     if (count < 0)
         ftc_progress_must(comm->process, count);
     for (int i = 0; i < count; i++)
-        if (!ftc_segment_failed(comm->process->segment, ranks[i]) &&
-            !has_called(comm, ranks[i], called))
+        if (!ftc_comm_is_declared(comm, ranks[i]) && !has_called(comm, ranks[i], called))
             return false;
     return true;
 }

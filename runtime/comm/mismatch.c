@@ -5,17 +5,22 @@
 #include <unistd.h>
 
 #include "runtime/comm/publish.h"
+#include "runtime/comm/ranks.h"
 
-/* Reads the call that a rank shows. False if the rank changed it during the read. */
-static bool read_activity(struct ftc_activity *a, uint64_t *op, uint32_t *kind, int *root)
+/* Reads the call that a rank shows. False if the rank changed it during the read, or if it is of
+ * another communicator. */
+static bool read_activity(struct ftc_activity *a, uint64_t communicator, uint64_t *op,
+                          uint32_t *kind, int *root)
 {
     uint32_t before = atomic_load_explicit(&a->sequence, memory_order_acquire);
+    uint64_t whose = atomic_load_explicit(&a->communicator, memory_order_relaxed);
 
     *op = atomic_load_explicit(&a->op, memory_order_relaxed);
     *kind = atomic_load_explicit(&a->kind, memory_order_relaxed);
     *root = atomic_load_explicit(&a->root, memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire);
-    return before % 2 == 0 && atomic_load_explicit(&a->sequence, memory_order_relaxed) == before;
+    return before % 2 == 0 && whose == communicator &&
+           atomic_load_explicit(&a->sequence, memory_order_relaxed) == before;
 }
 
 /* False, too, for a rank that a settlement holds back: the number that it shows is that of the
@@ -35,12 +40,13 @@ void ftc_job_look_for_mismatch(struct ftc_comm *comm)
     ftc_publish_what(comm, &own);
     /* What a rank of another node does is known here only later, and perhaps in parts. */
     if (own.kind == FTC_CALL_NONE || own.waits == 0 || own.waits_for < 0 ||
-        own.waits_for >= comm->size || !ftc_segment_is_local(comm->process->segment, own.waits_for))
+        own.waits_for >= comm->size || !ftc_comm_is_local(comm, own.waits_for))
         return;
-    struct ftc_slot *slot = ftc_segment_slot(comm->process->segment, own.waits_for);
-    if (!read_activity(&slot->activity, &op, &kind, &root) || op != own.op || !is_called(kind) ||
-        root < -1 || root >= comm->size ||
-        ftc_segment_failed(comm->process->segment, own.waits_for) ||
+    struct ftc_slot *slot =
+        ftc_segment_slot(comm->process->segment, ftc_comm_job_rank(comm, own.waits_for));
+    if (!read_activity(&slot->activity, comm->driven.number, &op, &kind, &root) || op != own.op ||
+        !is_called(kind) || root < -1 || root >= comm->size ||
+        ftc_comm_is_declared(comm, own.waits_for) ||
         (kind == (uint32_t)own.kind && root == own.root))
         return;
     char words[160];

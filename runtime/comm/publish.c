@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "runtime/comm/ranks.h"
 #include "runtime/process/multicast.h"
 
 _Static_assert(FTC_PIECES == FTC_PIECES_KINDS, "the slot has room for all kinds");
@@ -15,16 +16,26 @@ _Static_assert(FTC_MESSAGE_KINDS >= FTC_MESSAGES, "the slot has room for all kin
 #define LOAD(field)         atomic_load_explicit(&(field), memory_order_relaxed)
 #define ADD(field, value)   STORE(field, LOAD(field) + (value))
 
-static void fill(struct ftc_activity *a, const struct ftc_member_activity *now, enum ftc_wait wait,
-                 uint64_t communicator)
+/* A part of the job does not show its sets, nor how many operations it has called. The slot has
+ * room for those of the world. */
+static bool is_part(const struct ftc_comm *comm)
 {
-    STORE(a->communicator, communicator);
+    return comm->job_ranks != NULL;
+}
+
+static void fill(const struct ftc_comm *comm, const struct ftc_member_activity *now,
+                 enum ftc_wait wait)
+{
+    struct ftc_activity *a = &comm->process->slot->activity;
+
+    STORE(a->communicator, comm->driven.number);
     STORE(a->kind, now->kind);
     STORE(a->op, now->op);
     STORE(a->ballot_i, now->ballot.i);
     STORE(a->ballot_s, now->ballot.s);
     STORE(a->role, wait);
-    STORE(a->waits_for, now->waits_for);
+    STORE(a->waits_for,
+          now->waits_for < 0 ? now->waits_for : ftc_comm_job_rank(comm, now->waits_for));
     STORE(a->waits, (uint32_t)now->waits);
     STORE(a->root, now->root);
     STORE(a->epoch_op, now->epoch.op);
@@ -90,7 +101,7 @@ static void publish_board_agreed(struct ftc_comm *comm)
     const struct ftc_set *agreed = ftc_board_agreed(comm->board);
     uint32_t count = (uint32_t)ftc_set_count(agreed);
 
-    if (count == LOAD(comm->process->slot->activity.agreed_failed))
+    if (is_part(comm) || count == LOAD(comm->process->slot->activity.agreed_failed))
         return;
     STORE(comm->process->slot->activity.agreed_failed, count);
     publish_set(ftc_segment_agreed_row(comm->process->segment, comm->rank), agreed);
@@ -115,7 +126,7 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
         publish_board_agreed(comm);
     STORE(a->sequence, LOAD(a->sequence) | 1u);
     atomic_thread_fence(memory_order_release);
-    fill(a, &now, wait, comm->driven.number);
+    fill(comm, &now, wait);
     atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
 }
 
@@ -130,21 +141,32 @@ void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t 
     ADD(comm->process->slot->counters.bytes, bytes);
 }
 
+/* Threads count at the same time only if they use several communicators. Otherwise the cheaper way
+ * will do. */
+FTC_HOT static void count_operation(struct ftc_process *process)
+{
+    struct ftc_counters *counters = &process->slot->counters;
+
+    if (LOAD(process->parted))
+        atomic_fetch_add_explicit(&counters->operations, 1, memory_order_relaxed);
+    else
+        ADD(counters->operations, 1);
+}
+
 FTC_HOT void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
 {
     if (comm->process->alone)
         return;
     STORE(comm->called, calls);
-    STORE(comm->process->slot->called, calls);
+    if (!is_part(comm))
+        STORE(comm->process->slot->called, calls);
     if (comm->board == NULL)
         STORE(comm->process->slot->activity.since_ns, ftc_clock_now());
 }
 
 FTC_HOT void ftc_publish_counted(struct ftc_comm *comm)
 {
-    struct ftc_counters *counters = &comm->process->slot->counters;
-
-    ADD(counters->operations, 1);
+    count_operation(comm->process);
     if (LOAD(comm->process->slot->first_result_ns) == 0)
         STORE(comm->process->slot->first_result_ns, ftc_clock_now());
     if (LOAD(comm->process->slot->noticed) > 0)
@@ -163,6 +185,8 @@ void ftc_publish_beat(struct ftc_comm *comm)
 
 void ftc_publish_noticed(struct ftc_comm *comm)
 {
+    if (is_part(comm))
+        return;
     publish_set(ftc_segment_known_row(comm->process->segment, comm->rank),
                 ftc_member_known_failed(comm->member));
     if (comm->board == NULL) /* with a board the caller publishes it */
@@ -175,12 +199,20 @@ void ftc_publish_noticed(struct ftc_comm *comm)
                           memory_order_release);
 }
 
+/* Counters of the slot are of the process. This communicator has counted `now` so far, of which
+ * `before` are in the counter. */
+static void count_up(_Atomic uint64_t *counter, uint64_t *before, uint64_t now)
+{
+    ADD(*counter, now - *before);
+    *before = now;
+}
+
 void ftc_publish_multicast(struct ftc_comm *comm)
 {
     const uint64_t *pieces = ftc_member_pieces(comm->member);
 
     for (int i = 0; i < FTC_PIECES_KINDS; i++)
-        STORE(comm->process->slot->counters.pieces[i], pieces[i]);
+        count_up(&comm->process->slot->counters.pieces[i], &comm->counted.pieces[i], pieces[i]);
     ftc_runtime_multicast_publish(comm->process);
 }
 
@@ -193,16 +225,17 @@ void ftc_publish_returned(struct ftc_comm *comm)
     if (comm->process->alone)
         return;
     counters = &comm->process->slot->counters;
-    ADD(counters->operations, 1);
-    STORE(counters->ballots, ftc_member_ballots(comm->member));
-    STORE(counters->dropped, rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
-                                 rules[FTC_RULE_DROP_EPOCH] + comm->dropped);
+    count_operation(comm->process);
+    count_up(&counters->ballots, &comm->counted.ballots, ftc_member_ballots(comm->member));
+    count_up(&counters->dropped, &comm->counted.dropped,
+             rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
+                 rules[FTC_RULE_DROP_EPOCH] + comm->dropped);
     for (int i = 0; i < FTC_RULES_COUNT; i++)
-        STORE(counters->rules[i], rules[i]);
+        count_up(&counters->rules[i], &comm->counted.rules[i], rules[i]);
     if (LOAD(comm->process->slot->first_result_ns) == 0)
         STORE(comm->process->slot->first_result_ns, now);
     STORE(comm->process->slot->activity.since_ns, now);
-    if (ftc_set_empty(ftc_member_known_failed(comm->member)))
+    if (is_part(comm) || ftc_set_empty(ftc_member_known_failed(comm->member)))
         return;
     publish_set(ftc_segment_known_row(comm->process->segment, comm->rank),
                 ftc_member_known_failed(comm->member));

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "runtime/process/thread.h"
+#include "runtime/process/turn.h"
 
 #define SOON_NS     50000 /* calls follow one another closely if the pause between is shorter */
 #define CLOSE_CALLS 100   /* after so many close calls in a row the gate stays shut */
@@ -97,7 +98,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *watcher, int events)
 
     (void)events;
     gate->calls_at_tick = calls;
-    if (pthread_mutex_trylock(&process->lock) != 0) {
+    if (!ftc_turn_try(process)) {
         tick_every(process, quiet ? TICK_SLOW : TICK_NS / 1e9);
         return;
     }

@@ -13,6 +13,7 @@
 #include "runtime/process/bootstrap.h"
 #include "runtime/process/connect.h"
 #include "runtime/process/multicast.h"
+#include "runtime/process/turn.h"
 
 #define POOL_BYTES ((size_t)8 << 20) /* limit of the pool of buffers for received messages */
 
@@ -161,6 +162,7 @@ void ftc_process_close(struct ftc_process *process)
     ftc_set_fini(&process->accused);
     if (process->guard != NULL)
         munmap(process->guard, sizeof(*process->guard));
+    ftc_turn_fini(&process->turn);
     pthread_mutex_destroy(&process->lock);
     free(process);
 }
@@ -200,6 +202,7 @@ int ftc_process_join(struct ftc_process **out, const ftc_options *options)
     if (process == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a process of the job");
     pthread_mutex_init(&process->lock, NULL);
+    ftc_turn_init(&process->turn);
     process->rank = identity.rank;
     process->size = identity.size;
     process->alone = identity.alone;

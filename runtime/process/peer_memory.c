@@ -46,28 +46,28 @@ static const char *why_not(const struct ftc_process *process, int rank, pid_t pi
     return pid == 0 ? "its process cannot be found in /proc" : NULL;
 }
 
-static void look_for(struct ftc_process *process, int rank)
+static void look_for(struct ftc_process *process, struct ftc_peer *peer, int rank)
 {
     pid_t pid = find_process(process, rank);
     const char *why = why_not(process, rank, pid);
 
-    process->peer = (struct ftc_peer){.known = true, .rank = rank};
+    *peer = (struct ftc_peer){.known = true, .rank = rank};
     if (why != NULL) {
         FTC_LOG(&process->log, FTC_LOG_INFO,
                 "no copies between this process's memory and rank %d's: %s", rank, why);
         return;
     }
-    process->peer.pid = pid;
+    peer->pid = pid;
     admit(pid);
     FTC_LOG(&process->log, FTC_LOG_DEBUG,
             "large values go straight to and from rank %d's memory, pid %d", rank, (int)pid);
 }
 
-bool ftc_peer_allow(struct ftc_process *process, int rank)
+bool ftc_peer_allow(struct ftc_process *process, struct ftc_peer *peer, int rank)
 {
-    if (!process->peer.known || process->peer.rank != rank)
-        look_for(process, rank);
-    return process->peer.pid > 0;
+    if (!peer->known || peer->rank != rank)
+        look_for(process, peer, rank);
+    return peer->pid > 0;
 }
 
 typedef ssize_t transfer(pid_t pid, const struct iovec *local, unsigned long locals,
@@ -75,26 +75,26 @@ typedef ssize_t transfer(pid_t pid, const struct iovec *local, unsigned long loc
 
 /* The death of a process is no reason for a line in the log. Any other error is logged. That
  * happens once, because the error ends the copies. */
-static bool failed(const struct ftc_process *process, int error)
+static bool failed(const struct ftc_process *process, int rank, int error)
 {
     if (error != ESRCH)
         FTC_LOG(&process->log, FTC_LOG_INFO,
                 "cannot copy between this process's memory and rank %d's: %s; large values go "
                 "through shared "
                 "memory from now on",
-                process->peer.rank, strerror(error));
+                rank, strerror(error));
     return false;
 }
 
 /* A loop, because the kernel copies at most about 2 GiB in one call. */
-static bool copy(transfer *call, const struct ftc_process *process, char *own, uint64_t address,
-                 size_t size)
+static bool copy(transfer *call, const struct ftc_process *process, const struct ftc_peer *peer,
+                 char *own, uint64_t address, size_t size)
 {
     while (size > 0) {
         struct iovec local = {own, size}, remote = {(void *)(uintptr_t)address, size};
-        ssize_t copied = call(process->peer.pid, &local, 1, &remote, 1, 0);
+        ssize_t copied = call(peer->pid, &local, 1, &remote, 1, 0);
         if (copied <= 0)
-            return failed(process, copied == 0 ? EIO : errno);
+            return failed(process, peer->rank, copied == 0 ? EIO : errno);
         own += copied;
         address += (uint64_t)copied;
         size -= (size_t)copied;
@@ -102,16 +102,16 @@ static bool copy(transfer *call, const struct ftc_process *process, char *own, u
     return true;
 }
 
-bool ftc_peer_copy_from(struct ftc_process *process, int rank, void *to, uint64_t address,
-                        size_t size)
+bool ftc_peer_copy_from(struct ftc_process *process, const struct ftc_peer *peer, int rank,
+                        void *to, uint64_t address, size_t size)
 {
-    return process->peer.rank == rank && process->peer.pid != 0 &&
-           copy(process_vm_readv, process, to, address, size);
+    return peer->rank == rank && peer->pid != 0 &&
+           copy(process_vm_readv, process, peer, to, address, size);
 }
 
-bool ftc_peer_copy_to(struct ftc_process *process, int rank, uint64_t address, const void *from,
-                      size_t size)
+bool ftc_peer_copy_to(struct ftc_process *process, const struct ftc_peer *peer, int rank,
+                      uint64_t address, const void *from, size_t size)
 {
-    return process->peer.rank == rank && process->peer.pid != 0 &&
-           copy(process_vm_writev, process, (char *)(uintptr_t)from, address, size);
+    return peer->rank == rank && peer->pid != 0 &&
+           copy(process_vm_writev, process, peer, (char *)(uintptr_t)from, address, size);
 }

@@ -62,16 +62,17 @@ struct ftc_thread {
     int launcher_fd;    /* pidfd of the launcher; -1: none, and each beat looks for the launcher */
     atomic_bool stop;   /* the thread must end */
     atomic_bool missed; /* the thread had work, but the caller held the lock */
-    /* The caller waits for the lock. The thread then does not take it: otherwise the thread would
-     * always get it before the caller. */
-    atomic_bool wanted;
 };
 
-/* The rank between whose memory and ours data is copied (runtime/process/peer_memory.h). */
-struct ftc_peer {
-    bool known; /* rank and pid are set */
-    int rank;
-    pid_t pid; /* process of the rank; 0: copies are not possible or not allowed */
+/* The threads of callers that are in the library (runtime/process/turn.h). Under process->lock, but
+ * `wanted`. */
+struct ftc_turn {
+    atomic_int wanted; /* how many callers want the lock: the progress thread does not take it */
+    int inside;        /* how many have entered and not left */
+    int waiting;       /* how many of these wait for `changed` */
+    bool driven;       /* one of these is the driver */
+    bool asleep;       /* the driver sleeps, without the lock */
+    pthread_cond_t changed;
 };
 
 /* Lies in a page of its own. In a child made by fork() the kernel wipes this page. */
@@ -81,8 +82,8 @@ struct ftc_guard {
 
 struct ftc_driven;
 
-/* What a process does with one of its communicators. All functions run under process->lock, but
- * `beat`, which the progress thread calls without it. */
+/* What a process does with one of its communicators. All functions run under process->lock. Ranks
+ * are those of the job. */
 struct ftc_driven_ops {
     void (*notice)(struct ftc_driven *driven, int rank); /* `rank` has failed */
     void (*noticed)(struct ftc_driven *driven);          /* all failures so far are taken in */
@@ -121,18 +122,19 @@ struct ftc_process {
     struct ftc_buffer_pool *pool;    /* buffers of large messages that were received */
     struct ftc_multicast *multicast; /* NULL: the settings do without it, or it fails here */
     uint32_t fragment;               /* bytes of a decision that go into one datagram */
+    atomic_bool parted;              /* it has had another communicator than the world */
     uint64_t multicasts;             /* decisions that this process has sent by multicast */
     uint64_t senseless;              /* datagrams that were rejected as malformed */
     struct ftc_thread thread;
     struct ftc_patience patience;
     struct ftc_drill drill;
-    struct ftc_peer peer; /* the caller's alone */
 
-    /* Its holder drives the communicators. A caller holds it for the whole of a call, except for a
-     * call on the board. Between calls the progress thread takes it. It guards what follows. */
+    /* Its holder drives the communicators. A caller takes it for a call, except for a call on the
+     * board, and gives it up between steps if another thread wants it (runtime/process/turn.h).
+     * While no caller is in the library the progress thread takes it. It guards what follows. */
     pthread_mutex_t lock;
-    /* The communicators; the world is the last one. The thread reads the list without the lock,
-     * too, so it changes only while the thread does not run. */
+    struct ftc_turn turn;
+    /* The communicators; the world is the last one. */
     struct ftc_driven *driven;
     bool delivered;         /* a call that waited was delivered in this step */
     uint32_t failures_seen; /* how many entries of the segment's failure log are taken in */

@@ -13,6 +13,7 @@
 #include "runtime/process/lease.h"
 #include "runtime/process/progress.h"
 #include "runtime/process/reach.h"
+#include "runtime/process/turn.h"
 
 /* A step takes in a message, and up to 64 datagrams. After so many steps the heartbeat has its
  * turn. */
@@ -37,7 +38,7 @@ static void arm_due(struct ftc_process *process)
 
 static bool is_wanted(struct ftc_process *process)
 {
-    return atomic_load_explicit(&process->thread.wanted, memory_order_relaxed);
+    return atomic_load_explicit(&process->turn.wanted, memory_order_relaxed) > 0;
 }
 
 /* If the caller is in the library it does all this itself. If it is about to leave, it sees
@@ -45,9 +46,9 @@ static bool is_wanted(struct ftc_process *process)
  * heartbeat. */
 static void drive(struct ftc_process *process)
 {
-    if (is_wanted(process) || pthread_mutex_trylock(&process->lock) != 0) {
+    if (!ftc_turn_try(process)) {
         atomic_store(&process->thread.missed, true);
-        if (is_wanted(process) || pthread_mutex_trylock(&process->lock) != 0)
+        if (!ftc_turn_try(process))
             return;
     }
     atomic_store(&process->thread.missed, false);
@@ -69,6 +70,16 @@ static void check_launcher(struct ftc_process *process)
         ftc_process_leave(process, FTC_EXIT_ORPHANED, "the launcher is gone");
 }
 
+/* Without waiting for the lock: a caller that holds it shows by itself what it does. */
+static void beat(struct ftc_process *process)
+{
+    if (pthread_mutex_trylock(&process->lock) != 0)
+        return;
+    for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
+        driven->ops->beat(driven);
+    pthread_mutex_unlock(&process->lock);
+}
+
 static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     struct ftc_process *process = watcher->data;
@@ -77,8 +88,7 @@ static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
     (void)loop;
     (void)events;
     atomic_store_explicit(&process->slot->heartbeat, beats + 1, memory_order_relaxed);
-    for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
-        driven->ops->beat(driven);
+    beat(process);
     if (process->thread.launcher_fd < 0)
         check_launcher(process);
     ftc_lease_check(process);

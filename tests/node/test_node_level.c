@@ -11,9 +11,25 @@
 #define COMMUNICATOR 7
 
 static struct scratch_job job;
+static struct ftc_board_file *file; /* NULL: the records lie in the segment */
 static struct ftc_level *one, *two; /* views of ranks 4 and 5, which share a node */
 
-static void setup(void)
+static struct ftc_level *open_level(int rank)
+{
+    struct ftc_level_setup setup = {.segment = job.segment,
+                                    .file = file,
+                                    .communicator = COMMUNICATOR,
+                                    .rank = rank,
+                                    .ranks = RANKS,
+                                    .first = 4,
+                                    .count = 5};
+    struct ftc_level *level;
+
+    ck_assert_int_eq(ftc_level_open(&level, &setup), 0);
+    return level;
+}
+
+static void make_job(void)
 {
     static const struct ftc_node nodes[] = {{.host = "alpha", .first = 0, .count = 4},
                                             {.host = "beta", .first = 4, .count = 5}};
@@ -25,14 +41,29 @@ static void setup(void)
                                     .members = nodes};
 
     scratch_job_make_as(&job, &spec);
-    ck_assert_int_eq(ftc_level_open(&one, job.segment, COMMUNICATOR, 4), 0);
-    ck_assert_int_eq(ftc_level_open(&two, job.segment, COMMUNICATOR, 5), 0);
+}
+
+static void setup_in_segment(void)
+{
+    make_job();
+    file = NULL;
+    one = open_level(4);
+    two = open_level(5);
+}
+
+static void setup_in_file(void)
+{
+    make_job();
+    ck_assert_int_eq(ftc_board_file_open(&file, job.segment, COMMUNICATOR, 4, 5), 0);
+    one = open_level(4);
+    two = open_level(5);
 }
 
 static void teardown(void)
 {
     ftc_level_close(one);
     ftc_level_close(two);
+    ftc_board_file_close(file);
     scratch_job_remove(&job);
 }
 
@@ -118,7 +149,9 @@ END_TEST
 /* Shared memory must not be trusted. */
 START_TEST(a_record_that_claims_too_much_is_refused)
 {
-    unsigned char *area = ftc_segment_board(job.segment).areas + 4 * (size_t)FTC_BOARD_AREA;
+    unsigned char *area = file != NULL
+                              ? ftc_board_file_memory(file)->areas
+                              : ftc_segment_board(job.segment).areas + 4 * (size_t)FTC_BOARD_AREA;
     struct ftc_level_record record = post_of("12345678", 8);
     uint32_t size = FTC_LEVEL_MOST + 1;
 
@@ -129,10 +162,9 @@ START_TEST(a_record_that_claims_too_much_is_refused)
 }
 END_TEST
 
-int main(void)
+static void add(Suite *suite, const char *name, void (*setup)(void))
 {
-    Suite *suite = suite_create("node_level");
-    TCase *tests = tcase_create("records");
+    TCase *tests = tcase_create(name);
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, what_a_rank_posts_the_others_find, 0, 7);
@@ -140,5 +172,13 @@ int main(void)
     tcase_add_test(tests, some_rounds_are_there_at_once);
     tcase_add_test(tests, a_record_that_claims_too_much_is_refused);
     suite_add_tcase(suite, tests);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("node_level");
+
+    add(suite, "in the segment", setup_in_segment);
+    add(suite, "in a file of its own", setup_in_file);
     return scratch_run(suite);
 }

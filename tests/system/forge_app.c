@@ -58,17 +58,27 @@ static void wait_for_mark(const struct ftc_level *level, uint64_t round)
         nanosleep(&moment, NULL);
 }
 
+static struct ftc_level *open_as(int rank, const char *job)
+{
+    struct ftc_level_setup setup = {.communicator = FTC_COMMUNICATOR_WORLD, .rank = rank};
+    struct ftc_level *level;
+
+    if (ftc_segment_attach(&setup.segment, job, true) != FTC_SUCCESS)
+        wrong("cannot write in the segment");
+    setup.ranks = ftc_segment_ranks(setup.segment);
+    setup.first = ftc_segment_local(setup.segment, &setup.count);
+    if (ftc_level_open(&level, &setup) != FTC_SUCCESS)
+        wrong("cannot write in the segment");
+    return level;
+}
+
 static void change_mark(int rank, const char *job)
 {
     struct ftc_level_record record = {.signature = {.kind = FTC_CALL_BARRIER, .root = -1}};
-    struct ftc_segment *segment;
-    struct ftc_level *level;
 
     if (rank != DELEGATE && rank != DELEGATE + 2)
         return;
-    if (ftc_segment_attach(&segment, job, true) != FTC_SUCCESS ||
-        ftc_level_open(&level, segment, FTC_COMMUNICATOR_WORLD, DELEGATE + 1) != FTC_SUCCESS)
-        wrong("cannot write in the segment");
+    struct ftc_level *level = open_as(DELEGATE + 1, job);
     if (rank == DELEGATE) {
         wait_for_mark(level, FTC_LEVEL_PLACES);
         return;
@@ -81,8 +91,6 @@ static void change_mark(int rank, const char *job)
 int main(int argc, char **argv)
 {
     const char *job = getenv("FTCOLL_JOB_SEGMENT");
-    struct ftc_segment *segment;
-    struct ftc_level *level;
     ftc_comm *world;
 
     if (argc != 2 || job == NULL || ftc_init(NULL, &world) != FTC_SUCCESS)
@@ -96,11 +104,7 @@ int main(int argc, char **argv)
         sleep(LIMIT_S);
         wrong("nobody ended the job");
     }
-    if (ftc_segment_attach(&segment, job, true) != FTC_SUCCESS ||
-        ftc_level_open(&level, segment, FTC_COMMUNICATOR_WORLD, post ? DELEGATE + 1 : DELEGATE) !=
-            FTC_SUCCESS)
-        wrong("cannot write in the segment");
-    forge(level, argv[1]);
+    forge(open_as(post ? DELEGATE + 1 : DELEGATE, job), argv[1]);
     if (post)
         pause();
     int rc = ftc_barrier(world);

@@ -1,0 +1,33 @@
+/*
+ * The memory of a board for some ranks of a node: a file of its own in /dev/shm. Each of these
+ * ranks opens it by the same name, in any order. A file whose pages nobody has written is a sound
+ * board, so it does not matter how far a rank came that died meanwhile. When all have opened it,
+ * each removes the name. The kernel takes the memory back when the last of them closes it or dies.
+ */
+#ifndef FTC_NODE_SEGMENT_BOARD_FILE_H
+#define FTC_NODE_SEGMENT_BOARD_FILE_H
+
+#include <stdint.h>
+
+#include "node/segment/board_memory.h"
+#include "node/segment/segment.h"
+
+struct ftc_board_file;
+
+/* Open the file of the communicator `number`, whose lowest rank on this node has the number
+ * `lowest` in the job, and make it if it is not there. It has room for `ranks` ranks.
+ * FTC_ERR_SYSTEM: /dev/shm is full, or a limit is reached; FTC_ERR_NOMEM. */
+int ftc_board_file_open(struct ftc_board_file **out, const struct ftc_segment *segment,
+                        uint64_t number, int lowest, int ranks);
+/* Remove the name. Another rank may have done so. */
+void ftc_board_file_unlink(const struct ftc_board_file *file);
+/* Unmaps the memory. The name stays if nobody has removed it. NULL is legal. */
+void ftc_board_file_close(struct ftc_board_file *file);
+
+/* Remove the names of all such files of a job whose ranks have ended: they died before they could.
+ * `segment` is the path of its segment. */
+void ftc_board_files_remove(const char *segment);
+
+const struct ftc_board_memory *ftc_board_file_memory(const struct ftc_board_file *file);
+
+#endif

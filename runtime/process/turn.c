@@ -1,0 +1,115 @@
+/* Whose turn it is to take steps. */
+#include "runtime/process/turn.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#define YIELDS 1000 /* for a caller that wants the lock and is not scheduled for long */
+
+int ftc_turn_init(struct ftc_turn *turn)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    int rc = pthread_cond_init(&turn->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return rc == 0 ? FTC_SUCCESS : ftc_error_set(FTC_ERR_SYSTEM, "cannot make a condition");
+}
+
+void ftc_turn_fini(struct ftc_turn *turn)
+{
+    pthread_cond_destroy(&turn->changed);
+}
+
+bool ftc_turn_enter(struct ftc_process *process)
+{
+    struct ftc_turn *turn = &process->turn;
+
+    atomic_fetch_add_explicit(&turn->wanted, 1, memory_order_relaxed);
+    pthread_mutex_lock(&process->lock);
+    atomic_fetch_sub_explicit(&turn->wanted, 1, memory_order_relaxed);
+    return turn->inside++ == 0;
+}
+
+bool ftc_turn_leave(struct ftc_process *process)
+{
+    return --process->turn.inside == 0;
+}
+
+bool ftc_turn_try(struct ftc_process *process)
+{
+    if (atomic_load_explicit(&process->turn.wanted, memory_order_relaxed) > 0 ||
+        pthread_mutex_trylock(&process->lock) != 0)
+        return false;
+    if (process->turn.inside == 0)
+        return true;
+    pthread_mutex_unlock(&process->lock); /* the driver has given it up for a moment */
+    return false;
+}
+
+/* The limit is a backstop, as for every sleep. */
+static void wait_for_change(struct ftc_process *process)
+{
+    uint64_t end_ns =
+        ftc_clock_now() + (uint64_t)process->config.heartbeat_period_ms * FTC_NS_PER_MS;
+    struct timespec end = {.tv_sec = (time_t)(end_ns / FTC_NS_PER_S),
+                           .tv_nsec = (long)(end_ns % FTC_NS_PER_S)};
+
+    process->turn.waiting++;
+    (void)pthread_cond_timedwait(&process->turn.changed, &process->lock, &end);
+    process->turn.waiting--;
+}
+
+bool ftc_turn_wait(struct ftc_process *process)
+{
+    struct ftc_turn *turn = &process->turn;
+
+    if (!turn->driven) {
+        turn->driven = true;
+        return false;
+    }
+    /* What this caller has started may have set a timer that the driver does not know. */
+    if (turn->asleep)
+        ftc_bell_ring(&process->bell, process->rank, false);
+    wait_for_change(process);
+    return true;
+}
+
+void ftc_turn_yield(struct ftc_process *process, bool changed)
+{
+    struct ftc_turn *turn = &process->turn;
+
+    bool wakes = changed && turn->waiting > 0;
+    if (!wakes && atomic_load_explicit(&turn->wanted, memory_order_relaxed) == 0)
+        return;
+    if (wakes)
+        pthread_cond_broadcast(&turn->changed);
+    pthread_mutex_unlock(&process->lock);
+    for (int i = 0; i < YIELDS && atomic_load_explicit(&turn->wanted, memory_order_relaxed) > 0;
+         i++)
+        sched_yield();
+    pthread_mutex_lock(&process->lock);
+}
+
+void ftc_turn_pass(struct ftc_process *process)
+{
+    process->turn.driven = false;
+    if (process->turn.waiting > 0)
+        pthread_cond_broadcast(&process->turn.changed);
+}
+
+void ftc_turn_sleep(struct ftc_process *process)
+{
+    process->turn.asleep = true;
+    pthread_mutex_unlock(&process->lock);
+}
+
+void ftc_turn_awake(struct ftc_process *process)
+{
+    pthread_mutex_lock(&process->lock);
+    process->turn.asleep = false;
+}

@@ -1,0 +1,36 @@
+/*
+ * Several threads of callers in one process (docs/design/communicators.md, C10). One of those that
+ * wait is the *driver*: it takes the steps for all communicators, and sleeps for all. The others
+ * wait until a step did something, or until they become the driver. Between two steps, and while it
+ * sleeps, the driver gives up the lock, so that other threads can start operations.
+ */
+#ifndef FTC_RUNTIME_PROCESS_TURN_H
+#define FTC_RUNTIME_PROCESS_TURN_H
+
+#include "runtime/process/process.h"
+
+int ftc_turn_init(struct ftc_turn *turn); /* FTC_ERR_SYSTEM */
+void ftc_turn_fini(struct ftc_turn *turn);
+
+/* A caller comes: takes the lock. True: it is the only one that is in the library. */
+bool ftc_turn_enter(struct ftc_process *process);
+/* A caller leaves, with the lock, which it keeps. True: it was the only one. */
+bool ftc_turn_leave(struct ftc_process *process);
+/* The progress thread takes the lock if it is free and no caller is in the library. Otherwise it
+ * has nothing to do: the caller sees to all. */
+bool ftc_turn_try(struct ftc_process *process);
+
+/* --- for a caller that waits, with the lock --- */
+
+/* Another caller is the driver: waits until something has changed. False: this caller is the driver
+ * now, and takes steps until ftc_turn_pass(). */
+bool ftc_turn_wait(struct ftc_process *process);
+/* Lets callers in that want the lock. `changed`: the step did something, so others look again. */
+void ftc_turn_yield(struct ftc_process *process, bool changed);
+/* This caller is the driver no longer: its wait is over. */
+void ftc_turn_pass(struct ftc_process *process);
+/* The driver gives up the lock while it sleeps. A caller that comes meanwhile wakes it. */
+void ftc_turn_sleep(struct ftc_process *process);
+void ftc_turn_awake(struct ftc_process *process);
+
+#endif

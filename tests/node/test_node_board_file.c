@@ -1,0 +1,295 @@
+/* Tests boards with a file of their own, for some ranks of a job. Each rank is a process. */
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/set.h"
+#include "node/board/board.h"
+#include "node/system/futex.h"
+#include "scratch.h"
+
+/* The job has six ranks. The communicator has three of them, in another order. */
+#define JOB_RANKS 6
+#define RANKS     3
+#define NUMBER    0x2a000003u
+#define LOWEST    1
+
+static const int rank_of[JOB_RANKS] = {-1, 1, -1, 2, -1, 0};
+static const int job_rank[RANKS] = {5, 1, 3};
+
+static struct scratch_job job;
+
+static void setup(void)
+{
+    scratch_job_make(&job, JOB_RANKS);
+}
+
+static void teardown(void)
+{
+    scratch_job_remove(&job);
+}
+
+/* How many files of boards the job has. */
+static int files(void)
+{
+    DIR *dir = opendir("/dev/shm");
+    int count = 0;
+
+    ck_assert_ptr_nonnull(dir);
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        const char *name = strstr(entry->d_name, job.name);
+        count += name != NULL && name[strlen(job.name)] == '.';
+    }
+    closedir(dir);
+    return count;
+}
+
+/* --- a rank --- */
+
+struct rank {
+    int self;
+    struct ftc_board_file *file;
+    struct ftc_board *board;
+};
+
+static void look(void *arg)
+{
+    struct rank *rank = arg;
+
+    ftc_board_take_failures(rank->board);
+}
+
+static void asleep(void *arg, bool asleep)
+{
+    (void)arg;
+    (void)asleep;
+}
+
+static void never(void *arg, const char *what)
+{
+    (void)arg;
+    fprintf(stderr, "%s\n", what);
+    _exit(9);
+}
+
+static void mismatch(void *arg, int rank, const struct ftc_signature *theirs)
+{
+    (void)rank;
+    (void)theirs;
+    never(arg, "ranks are in different calls");
+}
+
+static void accuse(void *arg, int rank, const char *what)
+{
+    (void)rank;
+    never(arg, what);
+}
+
+static void exhausted(void *arg, int error)
+{
+    (void)error;
+    never(arg, ftc_last_error());
+}
+
+static void pass(void *arg, enum ftc_board_point point)
+{
+    (void)arg;
+    (void)point;
+}
+
+static bool allow_copies(void *arg, int rank)
+{
+    (void)arg;
+    (void)rank;
+    return false;
+}
+
+static void sleep_on(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+    (void)arg;
+    ftc_futex_wait(word, expected, timeout_ns);
+}
+
+static void wake(void *arg, _Atomic uint32_t *word, int count)
+{
+    (void)arg;
+    ftc_futex_wake(word, count);
+}
+
+static bool fence_all(void *arg)
+{
+    (void)arg;
+    return false;
+}
+
+/* Sleeps end by a wake-up alone: the limit is longer than the test may take. */
+static void join(struct rank *rank, int self)
+{
+    struct ftc_board_setup board = {.segment = job.segment,
+                                    .ranks = RANKS,
+                                    .rank_of = rank_of,
+                                    .communicator = NUMBER,
+                                    .rank = self,
+                                    .longest_ns = UINT64_C(3600) * 1000000000,
+                                    .host = {.arg = rank,
+                                             .look = look,
+                                             .asleep = asleep,
+                                             .mismatch = mismatch,
+                                             .accuse = accuse,
+                                             .damaged = never,
+                                             .exhausted = exhausted,
+                                             .pass = pass,
+                                             .allow_copies = allow_copies,
+                                             .sleep = sleep_on,
+                                             .wake = wake,
+                                             .fence_all = fence_all}};
+
+    rank->self = self;
+    ck_assert_int_eq(ftc_board_file_open(&rank->file, job.segment, NUMBER, LOWEST, RANKS), 0);
+    board.file = rank->file;
+    ck_assert_int_eq(ftc_board_open(&rank->board, &board), 0);
+}
+
+static void leave(struct rank *rank)
+{
+    ftc_board_close(rank->board);
+    ftc_board_file_close(rank->file);
+}
+
+static void unite(void *arg, const void *in, void *inout, size_t size)
+{
+    (void)arg;
+    ftc_set_unite_bytes(NULL, in, inout, size);
+}
+
+/* An allreduce whose result has a bit for each rank that took part, in each of `size` bytes. */
+static unsigned take_part(struct rank *rank, size_t size)
+{
+    static unsigned char bits[70000];
+    struct ftc_call call = {
+        .signature = {.kind = FTC_CALL_ALLREDUCE, .type = 5, .root = -1, .size = size},
+        .input = bits,
+        .combine = unite};
+
+    memset(bits, 1 << rank->self, size);
+    ck_assert_int_eq(ftc_board_call(rank->board, &call, bits), 0);
+    ck_assert_int_eq(memcmp(bits, bits + 1, size - 1), 0);
+    return bits[0];
+}
+
+/* --- stories --- */
+
+static int combine_all(void *arg)
+{
+    struct rank rank;
+
+    join(&rank, *(int *)arg);
+    for (size_t size = 8; size <= 65536; size *= 8)
+        if (take_part(&rank, size) != 7)
+            return 1;
+    ftc_board_file_unlink(rank.file);
+    leave(&rank);
+    return 0;
+}
+
+START_TEST(three_of_six_ranks_have_a_board_and_leave_nothing)
+{
+    pid_t child[RANKS];
+
+    for (int rank = 0; rank < RANKS; rank++)
+        child[rank] = scratch_fork(combine_all, &rank);
+    for (int rank = 0; rank < RANKS; rank++)
+        scratch_wait_success(child[rank]);
+    ck_assert_int_eq(files(), 0);
+}
+END_TEST
+
+/* Rank 1 dies between two operations. The others learn of it, though the wake-up is all that could
+ * end their sleep. */
+static int combine_and_lose(void *arg)
+{
+    struct rank rank;
+
+    join(&rank, *(int *)arg);
+    if (take_part(&rank, 8) != 7)
+        return 1;
+    if (rank.self == 1)
+        raise(SIGKILL);
+    if (take_part(&rank, 8) != 5)
+        return 2;
+    struct ftc_board_report report;
+    ftc_board_report(rank.board, &report);
+    if (ftc_set_count(report.failed) != 1 || !ftc_set_has(report.failed, 1))
+        return 3;
+    return 0;
+}
+
+START_TEST(a_member_that_dies_is_known_by_its_rank_in_the_communicator)
+{
+    struct ftc_failure failure = {.cause = FTC_CAUSE_SIGNAL, .detail = SIGKILL, .seen_by = -1};
+    struct ftc_board_file *file;
+    pid_t child[RANKS];
+
+    ck_assert_int_eq(ftc_board_file_open(&file, job.segment, NUMBER, LOWEST, RANKS), 0);
+    for (int rank = 0; rank < RANKS; rank++)
+        child[rank] = scratch_fork(combine_and_lose, &rank);
+    (void)scratch_wait(child[1]);
+    ftc_segment_declare(job.segment, 4, &failure); /* of the job, and not in the communicator */
+    ftc_segment_declare(job.segment, job_rank[1], &failure);
+    ftc_board_ring_own(file, RANKS);
+    scratch_wait_success(child[0]);
+    scratch_wait_success(child[2]);
+    ftc_board_file_close(file);
+    ck_assert_int_eq(files(), 1);
+}
+END_TEST
+
+static int open_and_die(void *arg)
+{
+    struct rank rank;
+
+    join(&rank, *(int *)arg);
+    raise(SIGKILL);
+    return 1;
+}
+
+START_TEST(what_members_leave_that_died_goes_with_the_segment)
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        (void)scratch_wait(scratch_fork(open_and_die, &rank));
+    ck_assert_int_eq(files(), 1);
+    scratch_job_remove(&job);
+    ck_assert_int_eq(files(), 0);
+    scratch_job_make(&job, JOB_RANKS);
+}
+END_TEST
+
+START_TEST(a_file_of_another_size_is_refused)
+{
+    struct ftc_board_file *file, *other = NULL;
+
+    ck_assert_int_eq(ftc_board_file_open(&file, job.segment, NUMBER, LOWEST, RANKS), 0);
+    ck_assert_int_eq(ftc_board_file_open(&other, job.segment, NUMBER, LOWEST, RANKS + 1),
+                     FTC_ERR_SYSTEM);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "is not the file of a board"));
+    ftc_board_file_unlink(file);
+    ftc_board_file_close(file);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("board_file");
+    TCase *stories = tcase_create("stories");
+
+    tcase_add_checked_fixture(stories, setup, teardown);
+    tcase_add_test(stories, three_of_six_ranks_have_a_board_and_leave_nothing);
+    tcase_add_test(stories, a_member_that_dies_is_known_by_its_rank_in_the_communicator);
+    tcase_add_test(stories, what_members_leave_that_died_goes_with_the_segment);
+    tcase_add_test(stories, a_file_of_another_size_is_refused);
+    suite_add_tcase(suite, stories);
+    return scratch_run(suite);
+}
