@@ -67,6 +67,48 @@ static inline void library_bcast(struct library *library, double *buffer, size_t
     MPI_Bcast(buffer, (int)count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
+static inline void library_allgather(struct library *library, const double *send, double *recv,
+                                     size_t count)
+{
+    (void)library;
+    MPI_Allgather(send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
+static inline void library_gather(struct library *library, const double *send, double *recv,
+                                  size_t count)
+{
+    (void)library;
+    MPI_Gather(send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+static inline void library_scatter(struct library *library, const double *send, double *recv,
+                                   size_t count)
+{
+    (void)library;
+    MPI_Scatter(send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+static inline void library_alltoall(struct library *library, const double *send, double *recv,
+                                    size_t count)
+{
+    (void)library;
+    MPI_Alltoall(send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
+static inline void library_reduce_scatter(struct library *library, const double *send, double *recv,
+                                          size_t count)
+{
+    (void)library;
+    MPI_Reduce_scatter_block(send, recv, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static inline void library_scan(struct library *library, const double *send, double *recv,
+                                size_t count)
+{
+    (void)library;
+    MPI_Scan(send, recv, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static inline void library_barrier(struct library *library)
 {
     (void)library;
@@ -133,6 +175,43 @@ static inline void library_reduce_max(struct library *library, const double *sen
 static inline void library_bcast(struct library *library, double *buffer, size_t count)
 {
     library_must(library, ftc_bcast(buffer, count, FTC_DOUBLE, 0, library->world));
+}
+
+static inline void library_allgather(struct library *library, const double *send, double *recv,
+                                     size_t count)
+{
+    library_must(library, ftc_allgather(send, recv, count, FTC_DOUBLE, library->world));
+}
+
+static inline void library_gather(struct library *library, const double *send, double *recv,
+                                  size_t count)
+{
+    library_must(library, ftc_gather(send, recv, count, FTC_DOUBLE, 0, library->world));
+}
+
+static inline void library_scatter(struct library *library, const double *send, double *recv,
+                                   size_t count)
+{
+    library_must(library, ftc_scatter(send, recv, count, FTC_DOUBLE, 0, library->world));
+}
+
+static inline void library_alltoall(struct library *library, const double *send, double *recv,
+                                    size_t count)
+{
+    library_must(library, ftc_alltoall(send, recv, count, FTC_DOUBLE, library->world));
+}
+
+static inline void library_reduce_scatter(struct library *library, const double *send, double *recv,
+                                          size_t count)
+{
+    library_must(library,
+                 ftc_reduce_scatter_block(send, recv, count, FTC_DOUBLE, FTC_SUM, library->world));
+}
+
+static inline void library_scan(struct library *library, const double *send, double *recv,
+                                size_t count)
+{
+    library_must(library, ftc_scan(send, recv, count, FTC_DOUBLE, FTC_SUM, library->world));
 }
 
 static inline void library_barrier(struct library *library)

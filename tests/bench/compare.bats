@@ -33,7 +33,7 @@ tables() { # FORMAT; the figures are standard input
     compare --frobnicate
     [ "$status" -eq 2 ]
     [[ "$output" == *frobnicate* ]]
-    for words in "--np 2,x" "--np 0" "--ops gather" "--sizes 12" "--sizes 8Q" "--rounds 0" "--seconds 0" "--hosts 17" "--hosts 4 --np 6" "tea"; do
+    for words in "--np 2,x" "--np 0" "--ops gathering" "--sizes 12" "--sizes 8Q" "--rounds 0" "--seconds 0" "--hosts 17" "--hosts 4 --np 6" "tea"; do
         # shellcheck disable=SC2086 # an option and its value
         compare $words
         [ "$status" -eq 2 ]
@@ -68,10 +68,13 @@ tables() { # FORMAT; the figures are standard input
 }
 
 @test "all operations come out right and are measured" {
-    compare --np 3 --sizes 8,64K --rounds 1 --seconds 0.05 --csv "$work/csv" operations
+    compare --np 3 --ops all --sizes 8,64K --rounds 1 --seconds 0.05 --csv "$work/csv" operations
     [ "$status" -eq 0 ]
-    for point in allreduce,3,8 reduce,3,8 bcast,3,8 barrier,3,0 allreduce,3,65536 reduce,3,65536 bcast,3,65536; do
-        grep -qE "^1,ftcoll,default,$point,[1-9]" "$work/csv"
+    grep -qE "^1,ftcoll,default,barrier,3,0,[1-9]" "$work/csv"
+    for operation in allreduce reduce bcast allgather gather scatter alltoall reduce_scatter scan; do
+        for size in 8 65536; do
+            grep -qE "^1,ftcoll,default,$operation,3,$size,[1-9]" "$work/csv"
+        done
     done
 }
 
