@@ -41,6 +41,7 @@ struct ftc_call_traits {
     /* The members' values stay apart, as blocks (values/blocks.h), and the caller takes them one by
      * one. ftc_signature_gathers() knows of operators, too. */
     bool gathers;
+    bool slices; /* each member gets its slice of the carried value alone */
     bool levels; /* may go over two levels (docs/design/nodes.md, "Two levels") */
 };
 extern const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS];
@@ -64,12 +65,18 @@ typedef void ftc_combine_fn(void *arg, const void *in, void *inout, size_t size)
 typedef void ftc_merge_fn(void *arg, const void *in, const void *with, void *out, size_t size);
 
 /* Takes `size` bytes of the contribution of `rank` into `result`: those from `offset` on. Bytes
- * behind the end of the contribution may be anything, and the function does not use them. Its
- * caller goes from the highest rank to the lowest, because a combine function has its accumulator
- * on the right. `first`: no other rank has come before for these bytes. The same bytes may come
- * again, from the highest rank on, if the operation starts again. */
+ * behind the end of the contribution may be anything, and the function does not use them. `data`
+ * may be the place in `result` where it goes. The caller goes from the highest rank to the lowest,
+ * because a combine function has its accumulator on the right. `first`: no other rank has come
+ * before for these bytes. The same bytes may come again, from the highest rank on, if the operation
+ * starts again. */
 typedef void ftc_take_fn(void *arg, int rank, size_t offset, const void *data, size_t size,
                          bool first, void *result);
+
+/* Returns how many bytes of `result` an ftc_take_fn may write for the contribution of `rank`, and
+ * sets *offset to where they begin. The places of two ranks have no byte in common. Where several
+ * contributions are combined in one place, this is the place of the calling rank. */
+typedef size_t ftc_place_fn(void *arg, int rank, size_t *offset);
 
 /* What all members must call alike. Each message carries it. So a rank that calls another
  * collective is found and named, and the job does not hang. */
@@ -84,6 +91,8 @@ struct ftc_signature {
     /* Of the value, in bytes; of a gather, scatter or scan: of the greatest contribution. */
     uint64_t size;
 };
+
+#define FTC_ELEMENT_MAX 131072 /* most bytes of an element that is combined */
 
 #define FTC_OPERATOR_ORDERED 254 /* user-defined, and combined in the order of ranks */
 #define FTC_OPERATOR_USER    255 /* user-defined */
@@ -118,8 +127,14 @@ struct ftc_call {
     ftc_combine_fn *combine; /* used until the delivery; NULL: there is nothing to combine */
     ftc_merge_fn *merge;     /* the same with an output of its own; NULL: there is none */
     void *combine_arg;
+    /* Bytes of an element, which is never split where a call combines; 0: any split is right. No
+     * more than FTC_ELEMENT_MAX. */
+    size_t element;
     ftc_take_fn *take; /* where ftc_signature_gathers(); used until the delivery */
-    void *take_arg;
+    /* NULL: the call writes the same bytes of its result whoever is missing, so nothing of a
+     * missing rank can be left there: this rank's own contribution is combined there, too. */
+    ftc_place_fn *place;
+    void *take_arg; /* of both */
     /* This rank gets so many bytes of the decided value, from this offset on: a scatter, or a
      * reduce_scatter that combines. Other calls get all of it. */
     size_t slice_offset, slice_size;

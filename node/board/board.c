@@ -2,9 +2,11 @@
  * The board: its life, and operations as sequences of rounds.
  *
  *   allreduce, barrier, validate, finalize   a collecting round for each block of the value
- *   plain reduce of one block                a round in which only the root waits
- *   plain reduce of several blocks           collecting rounds; only the root copies the result
- *   broadcast                                rounds in which only the root posts
+ *   allgather, alltoall, scans               the same; each post is taken by itself (gather.c)
+ *   reduce_scatter                           the same; each rank combines or copies its slice
+ *   plain reduce and gather of one block     a round in which only the root waits
+ *   the same of several blocks               collecting rounds; only the root has the result
+ *   broadcast, scatter                       rounds in which only the root posts
  */
 #include "node/board/board.h"
 
@@ -18,11 +20,23 @@
 
 _Static_assert(FTC_BOARD_CHUNKS * sizeof(uint64_t) == 128, "the claims of a round take two lines");
 _Static_assert(FTC_NODE_MAX_RANKS / 8 <= FTC_BOARD_BLOCK, "a set of ranks fits into a block");
+#ifndef FTC_BOARD_STEP
+_Static_assert(FTC_ELEMENT_MAX <= FTC_BOARD_BLOCK, "an element fits into a block");
+#endif
 _Static_assert(FTC_NODE_MAX_RANKS << 2 <= 0x10000, "a claim fits below the tag");
 
 #define KEPT_MAX (8u << 20) /* most bytes of b->kept after a call */
 
 /* --- life --- */
+
+static size_t apart_limit(int ranks)
+{
+    size_t each = FTC_BOARD_APART / (size_t)ranks / 64 * 64;
+
+    if (each < FTC_BOARD_BLOCK)
+        return FTC_BOARD_BLOCK;
+    return each < FTC_BOARD_WHOLE ? each : FTC_BOARD_WHOLE;
+}
 
 int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup)
 {
@@ -36,6 +50,7 @@ int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup)
     b->header = ftc_segment_header(setup->segment);
     b->rank = setup->rank;
     b->ranks = ranks;
+    b->apart_limit = apart_limit(ranks);
     b->member = calloc((size_t)ranks, sizeof(*b->member));
     b->finished = calloc((size_t)ranks, sizeof(*b->finished));
     if (b->member == NULL || b->finished == NULL || ftc_set_init(&b->agreed, ranks) != 0 ||
@@ -97,62 +112,42 @@ FTC_HOT static void decide(struct ftc_board *b, const struct ftc_set *more)
     all_back(b);
 }
 
-/* --- blocks --- */
-
-static size_t block_size(size_t left, size_t limit)
-{
-    return left < limit ? left : limit;
-}
-
 /* --- collecting operations --- */
 
-/* Post one block of `input`, wait for the posts of all, and copy the result out. False: start
- * again, without the missing members. */
-FTC_HOT static bool collect_block(struct ftc_board *b, const unsigned char *input,
-                                  unsigned char *out)
-{
-    ftc_board_post(b, input, b->bytes, FTC_BOARD_EVERYBODY);
-    ftc_board_collect(b, out);
-    bool whole = b->offset == 0 || b->missing == 0 || FTC_BOARD_MUTATED(NO_RESTART);
-    ftc_board_finish(b, true);
-    if (b->missing > 0)
-        ftc_board_list_members(b);
-    return whole;
-}
-
 /* Collect all blocks. If input and result are the same buffer, the input of a block is kept before
- * its result overwrites it, because another start needs it again. */
-FTC_HOT static bool collect_from_start(struct ftc_board *b, size_t *kept)
+ * its result overwrites it, because another start needs it again. A slice of the result goes to the
+ * start of the buffer, so it overwrites no later block either. */
+FTC_HOT static bool collect_from_start(struct ftc_board *b, size_t limit, size_t *kept)
 {
     const unsigned char *input = b->call->input;
     size_t size = b->call->signature.size;
-    bool in_place = input == b->receive && size > FTC_BOARD_BLOCK;
+    bool in_place = input == b->receive && size > limit;
 
     for (b->offset = 0; b->offset < size; b->offset += b->bytes) {
-        b->bytes = block_size(size - b->offset, FTC_BOARD_BLOCK);
+        b->bytes = ftc_board_block_size(b, size - b->offset, limit);
         const unsigned char *from = (b->offset < *kept ? b->kept : input) + b->offset;
         if (in_place && b->offset >= *kept && !FTC_BOARD_MUTATED(INPUT_NOT_KEPT)) {
             memcpy(b->kept + b->offset, from, b->bytes);
             *kept = b->offset + b->bytes;
         }
-        if (!collect_block(b, from, b->receive == NULL ? NULL : b->receive + b->offset))
+        if (!ftc_board_collect_block(b, from, b->bytes, b->receive))
             return false;
     }
     return true;
 }
 
-FTC_HOT static void collect_in_blocks(struct ftc_board *b)
+FTC_HOT static void collect_in_blocks(struct ftc_board *b, size_t limit)
 {
     size_t size = b->call->signature.size, kept = 0;
 
-    if (size > FTC_BOARD_BLOCK && b->call->input == b->receive)
+    if (size > limit && b->call->input == b->receive)
         ftc_board_make_room(b, size);
     if (size == 0) {
         b->offset = b->bytes = 0;
-        (void)collect_block(b, NULL, NULL);
+        (void)ftc_board_collect_block(b, NULL, 0, NULL);
         return;
     }
-    while (!collect_from_start(b, &kept))
+    while (!collect_from_start(b, limit, &kept))
         b->restarts++;
 }
 
@@ -165,16 +160,37 @@ static void collect_as_pair(struct ftc_board *b)
         return;
     const struct ftc_call *call = b->call;
     b->call = &again;
-    collect_in_blocks(b);
+    collect_in_blocks(b, FTC_BOARD_BLOCK);
     b->call = call;
 }
 
 FTC_HOT static void collect(struct ftc_board *b)
 {
-    if (ftc_board_is_pair(b, b->call->signature.size))
+    if (b->call->take != NULL)
+        ftc_board_gather(b);
+    else if (ftc_board_is_pair(b, b->call->signature.size))
         collect_as_pair(b);
     else
-        collect_in_blocks(b);
+        collect_in_blocks(b, FTC_BOARD_BLOCK);
+}
+
+/* A value that fits is combined in one round, each slice by its rank. If it does not fit, all
+ * combine the blocks, because each would be in the slice of one or two ranks. In place, the output
+ * of a merge may overlap this rank's own input, so this is read from the post instead. */
+static void reduce_scatter(struct ftc_board *b)
+{
+    const struct ftc_call *call = b->call;
+    struct ftc_call copy = *call;
+
+    if (call->take != NULL) {
+        ftc_board_gather(b);
+        return;
+    }
+    if (call->input == b->receive && !FTC_BOARD_MUTATED(SLICE_MERGED_IN_PLACE))
+        copy.merge = NULL;
+    b->call = &copy;
+    collect_in_blocks(b, call->signature.size <= b->apart_limit ? b->apart_limit : FTC_BOARD_BLOCK);
+    b->call = call;
 }
 
 /* The input is L as a bit set, and inputs are combined by union (agreement.md, "Operations"). */
@@ -191,13 +207,13 @@ static void validate(struct ftc_board *b)
     ftc_set_to_bytes(&b->known, b->bits);
     b->offset = 0;
     b->bytes = ftc_set_bytes(b->ranks);
-    (void)collect_block(b, b->bits, b->bits);
+    (void)ftc_board_collect_block(b, b->bits, b->bytes, b->bits);
     ftc_set_add_bytes(&more, b->bits);
     decide(b, &more);
     ftc_set_fini(&more);
 }
 
-/* --- plain reduce --- */
+/* --- plain reduce, gather --- */
 
 /* The root does not post. It reads its own input in place, unless the result goes there. */
 FTC_HOT static void reduce_one_block(struct ftc_board *b, int root)
@@ -208,16 +224,32 @@ FTC_HOT static void reduce_one_block(struct ftc_board *b, int root)
     if (b->apart)
         b->source = b->call->input;
     else
-        ftc_board_post(b, b->call->input, b->bytes, root);
+        ftc_board_post(b, b->call->input, ftc_board_own_bytes(b), root);
     if (b->rank == root)
         ftc_board_collect_for_itself(b, b->receive);
     b->apart = false;
     ftc_board_finish(b, false);
 }
 
+/* There is no decision. The missing ranks are in L, and a later decision will name them. The root
+ * of a gather has contributions of dead ranks, too, so it names those that it has nothing of. */
+static void name_missing(struct ftc_board *b)
+{
+    const struct ftc_signature *s = &b->call->signature;
+
+    if (s->kind != FTC_CALL_GATHER || b->rank != s->root || FTC_BOARD_MUTATED(GATHER_NAMES_ALL)) {
+        ftc_set_copy(&b->failed, &b->known);
+        return;
+    }
+    ftc_set_copy(&b->failed, &b->agreed);
+    if (b->leaving > 0)
+        ftc_set_unite(&b->failed, &b->left_out);
+}
+
 FTC_HOT static void reduce(struct ftc_board *b)
 {
     const struct ftc_signature *s = &b->call->signature;
+    bool several = s->size > ftc_board_limit(b);
 
     ftc_board_look(b); /* the report of a reduce has L as its failed set, so bring L up to date */
     b->nothing_new = false;
@@ -226,20 +258,21 @@ FTC_HOT static void reduce(struct ftc_board *b)
         return;
     if (b->rank != s->root)
         b->receive = NULL;
-    if (s->size > FTC_BOARD_BLOCK)
+    if (several)
         collect(b);
     else
         reduce_one_block(b, s->root);
+    if (b->leaving == 0 && s->kind == FTC_CALL_REDUCE)
+        return;
+    name_missing(b);
     if (b->leaving == 0)
         return;
-    if (s->size > FTC_BOARD_BLOCK) /* all members have waited, and found the same ones missing */
+    if (several) /* all members have waited, and found the same ones missing */
         ftc_set_unite(&b->gone, &b->left_out);
-    /* There is no decision. The missing ranks are in L, and a later decision will name them. */
-    ftc_set_copy(&b->failed, &b->known);
     all_back(b);
 }
 
-/* --- broadcast --- */
+/* --- broadcast, scatter --- */
 
 /* Finality: if the root is in L, and after that its post is found missing, it will never be there
  * for anybody. */
@@ -273,7 +306,7 @@ FTC_HOT static int broadcast_from(struct ftc_board *b)
 
     b->offset = 0;
     do {
-        b->bytes = block_size(size - b->offset, FTC_BOARD_WHOLE);
+        b->bytes = ftc_board_block_size(b, size - b->offset, FTC_BOARD_WHOLE);
         ftc_board_post(b, size == 0 ? NULL : input + b->offset, b->bytes, FTC_BOARD_EVERYBODY);
         ftc_board_finish(b, false);
         b->offset += b->bytes;
@@ -281,32 +314,44 @@ FTC_HOT static int broadcast_from(struct ftc_board *b)
     return FTC_SUCCESS;
 }
 
-/* What all blocks but the last overwrite is kept, so that the buffer can be restored if the root
- * dies. */
+/* Copy what this rank wants of this block. If another block follows, keep what this overwrites, so
+ * that the buffer can be restored if the root dies. *kept: how much is kept. */
+FTC_HOT static void copy_block(struct ftc_board *b, int root, bool last, size_t *kept)
+{
+    struct ftc_board_part part = ftc_board_part(b);
+    unsigned char *to = b->receive + part.at;
+
+    if (part.size == 0)
+        return;
+    if (!last) {
+        memcpy(b->kept + part.at, to, part.size);
+        *kept = part.at + part.size;
+    }
+    memcpy(to, ftc_board_data(b, root, ftc_board_post_of(b, b->round, root), b->bytes) + part.from,
+           part.size);
+}
+
 FTC_HOT static int broadcast_to(struct ftc_board *b)
 {
-    size_t size = b->call->signature.size;
+    size_t size = b->call->signature.size, kept = 0;
     int root = b->call->signature.root;
 
     if (size > FTC_BOARD_WHOLE)
-        ftc_board_make_room(b, size);
+        ftc_board_make_room(b,
+                            b->call->signature.kind == FTC_CALL_BCAST ? size : b->call->slice_size);
     b->offset = 0;
     do {
-        b->bytes = block_size(size - b->offset, FTC_BOARD_WHOLE);
+        b->bytes = ftc_board_block_size(b, size - b->offset, FTC_BOARD_WHOLE);
         ftc_board_until(b, root_posted_or_failed, true);
         bool came = b->leaving == 0;
         if (FTC_BOARD_MUTATED(EARLY_FINISH))
             FTC_BOARD_STORE(b->memory.progress[b->rank].finished, b->round + 1);
-        if (came && b->offset + b->bytes < size)
-            memcpy(b->kept + b->offset, b->receive + b->offset, b->bytes);
-        if (came && b->bytes > 0)
-            memcpy(b->receive + b->offset,
-                   ftc_board_data(b, root, ftc_board_post_of(b, b->round, root), b->bytes),
-                   b->bytes);
+        if (came)
+            copy_block(b, root, b->offset + b->bytes == size, &kept);
         ftc_board_finish(b, false);
         if (!came) {
-            if (b->offset > 0 && !FTC_BOARD_MUTATED(NOT_RESTORED))
-                memcpy(b->receive, b->kept, b->offset);
+            if (kept > 0 && !FTC_BOARD_MUTATED(NOT_RESTORED))
+                memcpy(b->receive, b->kept, kept);
             return FTC_ERR_ROOT_FAILED;
         }
         b->offset += b->bytes;
@@ -331,12 +376,18 @@ FTC_HOT static int run(struct ftc_board *b)
 {
     switch (b->call->signature.kind) {
     case FTC_CALL_BCAST:
+    case FTC_CALL_SCATTER:
         return broadcast(b);
     case FTC_CALL_REDUCE:
+    case FTC_CALL_GATHER:
         reduce(b);
         return FTC_SUCCESS;
     case FTC_CALL_VALIDATE:
         validate(b);
+        return FTC_SUCCESS;
+    case FTC_CALL_REDUCE_SCATTER:
+        reduce_scatter(b);
+        decide(b, NULL);
         return FTC_SUCCESS;
     default:
         collect(b);
@@ -404,11 +455,11 @@ void ftc_board_decided(struct ftc_board *b, uint64_t op, const struct ftc_set *f
 /* The ranks whose posts are not there yet. If all are there, this rank waits for the result. */
 static void who_is_awaited(const struct ftc_board *b, struct ftc_board_activity *activity)
 {
-    bool rooted = b->call->signature.kind == FTC_CALL_BCAST;
+    bool root_posts = ftc_board_root_posts(b);
 
     for (int i = 0; i < b->members; i++) {
         int rank = b->member[i];
-        if (rank == b->rank || (rooted && rank != b->call->signature.root) ||
+        if (rank == b->rank || (root_posts && rank != b->call->signature.root) ||
             (atomic_load_explicit(&ftc_board_post_of(b, b->round, rank)->mark,
                                   memory_order_relaxed) &
              FTC_BOARD_ROUND_MASK) == b->round + 1)

@@ -1,6 +1,7 @@
 /* The inside of the board. Private to node/. The files are board.c (life, calls), post.c (posting),
- * judge.c (whether a post is sound), pair.c (pairs), round.c (collecting rounds), wait.c (waiting
- * and waking), members.c (the members of a round) and kept.c (a copy of an input). */
+ * judge.c (whether a post is sound), pair.c (pairs), round.c (collecting rounds), gather.c (values
+ * that stay apart), wait.c (waiting and waking), members.c (the members of a round) and kept.c (a
+ * copy of an input). */
 #ifndef FTC_NODE_BOARD_INTERNAL_H
 #define FTC_NODE_BOARD_INTERNAL_H
 
@@ -31,6 +32,7 @@ struct ftc_board {
     struct ftc_board_memory memory;
     struct ftc_segment_header *header;
     int rank, ranks;
+    size_t apart_limit; /* most bytes of a post that each rank reads for itself */
 
     uint64_t op;           /* how many calls were made */
     uint64_t round;        /* the number of the round under way, or of the next one */
@@ -87,7 +89,7 @@ struct ftc_board {
     bool over;                   /* the posts of all members are sound or missing */
     bool suspicious;             /* look at the marks whatever the arrival count says */
     int missing;                 /* how many members are missing in this round */
-    unsigned chunk;              /* the chunks before it are done */
+    unsigned chunks, chunk;      /* how many it has; those before `chunk` are done */
     bool short_of_members;       /* a chunk was combined without a missing member */
     int awaited;                 /* this rank waits until `awaited` has finished ... */
     uint64_t awaited_end;        /* ... the rounds before awaited_end; 0: it does not wait so */
@@ -106,6 +108,55 @@ static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b
                                              round % FTC_BOARD_DEPTH * b->memory.post_stride) +
            rank;
 }
+
+/* --- what a call is, for the board --- */
+
+/* The root alone posts, and the others copy. */
+static inline bool ftc_board_root_posts(const struct ftc_board *b)
+{
+    const struct ftc_call_traits *traits = &ftc_call_table[b->call->signature.kind];
+
+    return traits->rooted && traits->carries;
+}
+
+/* The most bytes that this call posts in one round of all members. */
+static inline size_t ftc_board_limit(const struct ftc_board *b)
+{
+    return b->call->take != NULL ? b->apart_limit : FTC_BOARD_BLOCK;
+}
+
+/* The bytes of the next block. A block that is not the last one has whole elements, unless not even
+ * one fits, which a call that combines does not have. */
+static inline size_t ftc_board_block_size(const struct ftc_board *b, size_t left, size_t limit)
+{
+    size_t element = b->call->element;
+
+    if (left <= limit)
+        return left;
+    if (element <= 1 || element > limit || FTC_BOARD_MUTATED(ELEMENT_SPLIT))
+        return limit;
+    return limit - limit % element;
+}
+
+/* What this rank wants of a block: `size` bytes from `from` on, which go to `at` in its result. */
+struct ftc_board_part {
+    size_t from, at, size;
+};
+struct ftc_board_part ftc_board_slice(const struct ftc_board *b); /* board/round.c */
+
+static inline struct ftc_board_part ftc_board_part(const struct ftc_board *b)
+{
+    if (ftc_call_table[b->call->signature.kind].slices)
+        return ftc_board_slice(b);
+    return (struct ftc_board_part){0, b->offset, b->bytes};
+}
+
+/* --- board/gather.c --- */
+
+/* Run a call that gathers (ftc_signature_gathers()) in collecting rounds. */
+void ftc_board_gather(struct ftc_board *b);
+/* Bytes of this rank's own contribution in the block. */
+size_t ftc_board_own_bytes(const struct ftc_board *b);
 
 /* --- board/members.c --- */
 
@@ -135,7 +186,7 @@ enum ftc_board_pair ftc_board_pair_combine(struct ftc_board *b, const void **inp
 
 /* --- board/post.c --- */
 
-/* Post `bytes` of data for `reader` in this round. */
+/* Post a block of this round for `reader`. This rank has `bytes` of it; readers use no more. */
 void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader);
 /* The data of a sound post of this round. The place of the data is checked. */
 const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
@@ -143,12 +194,18 @@ const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
 
 /* --- board/round.c --- */
 
-/* Wait until the round is over, and write its combined value to `out`. NULL: the value is not
- * wanted. If members are missing in a block that is not the first, nothing is written. */
-void ftc_board_collect(struct ftc_board *b, unsigned char *out);
-/* The same, but this rank combines only for itself. For few members with little data, and for the
- * root of a plain reduce. */
-void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out);
+/* Wait until the round is over, and write what this rank wants of its value to its place in
+ * `receive`. NULL: it wants nothing. If members are missing in a block that is not the first,
+ * nothing is written. */
+void ftc_board_collect(struct ftc_board *b, unsigned char *receive);
+/* The same, but this rank combines only for itself. For few members with little data, for the root
+ * of a plain reduce, and for values that stay apart. */
+void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *receive);
+/* Post `bytes` of one block from `input`, wait for the posts of all, and write what this rank wants
+ * of the block to its place in `receive`. NULL: it wants nothing. False: start again, without the
+ * missing members. */
+bool ftc_board_collect_block(struct ftc_board *b, const unsigned char *input, size_t bytes,
+                             unsigned char *receive);
 /* out := first op second. Neither input may overlap `out`, except that it may be equal to `out` if
  * the call has a merge function. */
 void ftc_board_combine_two(const struct ftc_call *call, const unsigned char *first,

@@ -64,12 +64,13 @@ static bool has_decided(struct ftc_board *b, int rank)
     return FTC_BOARD_LOAD(b->memory.progress[rank].decided) > b->round;
 }
 
-/* Has any member decided this round? Only the root decides a plain reduce; the others go on. All
- * but the root, which is dead, decide a broadcast. */
+/* Has any member decided this round? Only the root decides a plain reduce or a gather of one block;
+ * the others go on. All but the root, which is dead, decide a broadcast or a scatter. */
 static bool somebody_decided(struct ftc_board *b)
 {
     const struct ftc_signature *s = &b->call->signature;
-    bool alone = s->kind == FTC_CALL_REDUCE && s->size <= FTC_BOARD_BLOCK;
+    bool root_posts = ftc_board_root_posts(b);
+    bool alone = ftc_call_table[s->kind].rooted && !root_posts && s->size <= ftc_board_limit(b);
 
     if (FTC_BOARD_MUTATED(SETTLED_BLINDLY))
         return false;
@@ -79,7 +80,7 @@ static bool somebody_decided(struct ftc_board *b)
         return false;
     fence_others(b);
     for (int i = 0; i < b->members; i++)
-        if (!(s->kind == FTC_CALL_BCAST && b->member[i] == s->root) && has_decided(b, b->member[i]))
+        if (!(root_posts && b->member[i] == s->root) && has_decided(b, b->member[i]))
             return true;
     return false;
 }
@@ -137,7 +138,7 @@ enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t 
 /* Is this round made of the post of `rank`, among others? */
 static bool takes_part(const struct ftc_board *b, int rank)
 {
-    if (b->call->signature.kind == FTC_CALL_BCAST)
+    if (ftc_board_root_posts(b))
         return rank == b->call->signature.root;
     return !ftc_set_has(&b->agreed, rank) && !ftc_set_has(&b->left_out, rank) &&
            !(b->apart && rank == b->rank);

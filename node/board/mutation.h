@@ -24,6 +24,15 @@
     X(NOT_RESTORED, "the buffer is not restored when the root dies in a later part")               \
     X(EARLY_FINISH, "finished is stored before the copy")                                          \
     X(NO_WAIT_FOR_READERS, "a place or buffer is used again whoever still reads it")               \
+    X(TAKEN_UPWARDS, "values that stay apart are taken from the lowest rank on")                   \
+    X(PLACES_NOT_RESTORED,                                                                         \
+      "another start leaves in the result what came of a rank that is missing by now")             \
+    X(OVERLAP_NOT_KEPT, "a gather in place posts blocks that its result has overwritten")          \
+    X(SHORT_BUFFER, "a post shorter than its block is made as if the block were as short")         \
+    X(GATHER_NAMES_ALL, "the root of a gather names ranks whose contribution it has")              \
+    X(SLICE_MERGED_IN_PLACE, "a slice is merged onto the input that it overlaps")                  \
+    X(ELEMENT_SPLIT, "a block ends inside of an element")                                          \
+    X(CHUNK_SPLIT, "a chunk ends inside of an element")                                            \
     X(PAIR_INPUT_NOT_KEPT,                                                                         \
       "of a pair, the survivor, or who was refused, takes as input what the other one overwrote")  \
     X(PAIR_NOT_DELIVERED, "of a pair, the survivor leaves in its result what was there")           \

@@ -63,9 +63,11 @@ struct half {
 /* The lower rank combines the first half. */
 static struct half half_of(const struct ftc_board *b)
 {
-    size_t size = b->call->signature.size,
+    size_t size = b->call->signature.size, element = b->call->element,
            middle = size / 2 / FTC_BOARD_PAIR_UNIT * FTC_BOARD_PAIR_UNIT;
 
+    if (element > 1)
+        middle -= middle % element;
     if (b->rank < partner(b))
         return (struct half){0, middle};
     return (struct half){middle, size};
@@ -115,7 +117,7 @@ static bool combine_half(struct ftc_board *b, const unsigned char *input, unsign
     struct half half = half_of(b);
 
     for (size_t at = half.from, piece; at < half.to; at += piece) {
-        piece = half.to - at < FTC_BOARD_PAIR_PIECE ? half.to - at : FTC_BOARD_PAIR_PIECE;
+        piece = ftc_board_block_size(b, half.to - at, FTC_BOARD_PAIR_PIECE);
         if (!combine_piece(b, input, output, theirs, at, piece))
             return false;
     }

@@ -121,8 +121,10 @@ static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
 /* --- posting --- */
 
 FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *post,
-                                         size_t bytes, int reader)
+                                         size_t own, int reader)
 {
+    /* Readers know the size of the block, and not of this rank's part of it. */
+    size_t bytes = FTC_BOARD_MUTATED(SHORT_BUFFER) ? own : b->bytes;
     struct ftc_board_use *use = &b->place[b->round % FTC_BOARD_DEPTH];
     bool alone = ftc_call_table[b->call->signature.kind].rooted;
 

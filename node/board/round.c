@@ -58,6 +58,18 @@ static bool must_restart(const struct ftc_board *b)
 
 /* --- combining --- */
 
+struct ftc_board_part ftc_board_slice(const struct ftc_board *b)
+{
+    size_t from = b->offset, to = b->offset + b->bytes;
+    size_t start = b->call->slice_offset, end = start + b->call->slice_size;
+
+    from = from > start ? from : start;
+    to = to < end ? to : end;
+    if (from >= to)
+        return (struct ftc_board_part){0, 0, 0};
+    return (struct ftc_board_part){from - b->offset, from - start, to - from};
+}
+
 static bool posted(const struct ftc_board *b, int rank)
 {
     return !FTC_BOARD_CHECKS || b->missing == 0 || FTC_BOARD_MUTATED(MISSING_COMBINED) ||
@@ -117,21 +129,66 @@ FTC_HOT static void combine(struct ftc_board *b, size_t from, size_t size, unsig
         copy(out, first, size);
 }
 
-FTC_HOT static void combine_all(struct ftc_board *b, unsigned char *out)
+/* A chunk has whole elements, and is no smaller than FTC_BOARD_CHUNK, so that a block has no more
+ * chunks than claims. */
+static size_t chunk_size(const struct ftc_board *b)
 {
-    for (size_t from = 0; from < b->bytes; from += FTC_BOARD_CHUNK) {
-        size_t left = b->bytes - from;
-        combine(b, from, left < FTC_BOARD_CHUNK ? left : FTC_BOARD_CHUNK, out + from);
+    size_t element = b->call->element;
+
+    if (element <= 1 || FTC_BOARD_MUTATED(CHUNK_SPLIT))
+        return FTC_BOARD_CHUNK;
+    return (FTC_BOARD_CHUNK + element - 1) / element * element;
+}
+
+FTC_HOT static void combine_part(struct ftc_board *b, struct ftc_board_part part,
+                                 unsigned char *out)
+{
+    if (part.size <= FTC_BOARD_CHUNK) {
+        if (part.size > 0)
+            combine(b, part.from, part.size, out);
+        return;
     }
+    for (size_t done = 0, chunk = chunk_size(b); done < part.size; done += chunk) {
+        size_t left = part.size - done;
+        combine(b, part.from + done, left < chunk ? left : chunk, out + done);
+    }
+}
+
+/* Let the call take the posts one by one (agreement.md, "Gathering"). */
+static void take_posts(struct ftc_board *b, unsigned char *receive)
+{
+    const struct ftc_call *call = b->call;
+    bool first = true, upwards = FTC_BOARD_MUTATED(TAKEN_UPWARDS);
+
+    for (int i = 0; i < b->members && b->bytes > 0; i++) {
+        int rank = b->member[upwards ? i : b->members - 1 - i];
+        if (!posted(b, rank))
+            continue;
+        call->take(call->take_arg, rank, b->offset, data_of(b, rank), b->bytes, first, receive);
+        first = false;
+    }
+}
+
+/* Write what this rank wants of this block, which is over, to `receive`. */
+FTC_HOT static void deliver_posts(struct ftc_board *b, unsigned char *receive)
+{
+    if (b->call->take != NULL) {
+        take_posts(b, receive);
+        return;
+    }
+    struct ftc_board_part part = ftc_board_part(b);
+    combine_part(b, part, receive + part.at);
 }
 
 /* --- chunks --- */
 
 static unsigned chunks(const struct ftc_board *b)
 {
-    size_t count = (b->bytes + FTC_BOARD_CHUNK - 1) / FTC_BOARD_CHUNK;
+    size_t chunk = chunk_size(b);
 
-    return count == 0 ? 1 : (unsigned)count; /* a barrier's only chunk is empty */
+    if (b->bytes <= FTC_BOARD_CHUNK)
+        return 1; /* a barrier's only chunk is empty */
+    return (unsigned)((b->bytes + chunk - 1) / chunk);
 }
 
 static unsigned char *result(const struct ftc_board *b)
@@ -171,12 +228,12 @@ static void try_chunk(struct ftc_board *b, unsigned index)
 {
     _Atomic uint64_t *claim = &ftc_board_place(b, b->round)->claim[index];
     uint64_t word = FTC_BOARD_LOAD(*claim);
-    size_t from = (size_t)index * FTC_BOARD_CHUNK, left = b->bytes - from;
+    size_t chunk = chunk_size(b), from = index * chunk, left = b->bytes - from;
 
     if (!may_claim(b, word) || !FTC_BOARD_SWAP(*claim, &word, claim_word(b, FTC_CLAIM_TAKEN)))
         return;
     if (b->bytes > 0)
-        combine(b, from, left < FTC_BOARD_CHUNK ? left : FTC_BOARD_CHUNK, result(b) + from);
+        combine(b, from, left < chunk ? left : chunk, result(b) + from);
     bool short_of = b->missing > 0 && !FTC_BOARD_MUTATED(SHORT_FORGOTTEN);
     FTC_BOARD_STORE(*claim, claim_word(b, short_of ? FTC_CLAIM_DONE_SHORT : FTC_CLAIM_DONE));
 }
@@ -187,7 +244,7 @@ FTC_HOT static bool all_done(struct ftc_board *b)
 {
     struct ftc_board_place *place = ftc_board_place(b, b->round);
 
-    for (unsigned count = chunks(b); b->chunk < count; b->chunk++) {
+    for (; b->chunk < b->chunks; b->chunk++) {
         uint64_t word = FTC_BOARD_LOAD(place->claim[b->chunk]);
         if (!is_done(b, word))
             return false;
@@ -228,7 +285,7 @@ FTC_HOT static bool done_together(struct ftc_board *b)
             return false;
         if (must_restart(b))
             return true;
-        for (unsigned index = b->chunk, count = chunks(b); index < count; index++)
+        for (unsigned index = b->chunk; index < b->chunks; index++)
             try_chunk(b, index);
         if (!all_done(b))
             return false;
@@ -238,10 +295,20 @@ FTC_HOT static bool done_together(struct ftc_board *b)
 
 /* --- a round --- */
 
+/* Posts that a call takes one by one have no common result. Where slices are combined in one round,
+ * no byte would be combined by two ranks. */
+static bool stays_apart(const struct ftc_board *b)
+{
+    const struct ftc_signature *s = &b->call->signature;
+
+    return b->call->take != NULL || (ftc_call_table[s->kind].slices && b->bytes == s->size);
+}
+
 static bool each_for_itself(const struct ftc_board *b)
 {
     return b->members <= 2 ||
-           (size_t)b->members * (b->bytes + sizeof(struct ftc_board_post)) <= FTC_BOARD_SELF;
+           (size_t)b->members * (b->bytes + sizeof(struct ftc_board_post)) <= FTC_BOARD_SELF ||
+           stays_apart(b);
 }
 
 static void begin(struct ftc_board *b)
@@ -249,26 +316,42 @@ static void begin(struct ftc_board *b)
     b->cursor = 0;
     b->over = b->suspicious = b->short_of_members = false;
     b->missing = 0;
-    b->chunk = 0;
 }
 
-FTC_HOT void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out)
+FTC_HOT void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *receive)
 {
     begin(b);
-    ftc_board_until(b, is_over, b->call->signature.kind == FTC_CALL_REDUCE);
-    if (out != NULL && !must_restart(b))
-        combine_all(b, out);
+    ftc_board_until(b, is_over, ftc_call_table[b->call->signature.kind].rooted);
+    if (receive != NULL && !must_restart(b))
+        deliver_posts(b, receive);
 }
 
-FTC_HOT void ftc_board_collect(struct ftc_board *b, unsigned char *out)
+FTC_HOT void ftc_board_collect(struct ftc_board *b, unsigned char *receive)
 {
     if (each_for_itself(b)) {
-        ftc_board_collect_for_itself(b, out);
+        ftc_board_collect_for_itself(b, receive);
         return;
     }
     begin(b);
+    b->chunk = 0;
+    b->chunks = chunks(b);
     arrive(b);
     ftc_board_until(b, done_together, false);
-    if (out != NULL && b->bytes > 0 && !must_restart(b))
-        copy(out, result(b), b->bytes);
+    if (receive == NULL || b->bytes == 0 || must_restart(b))
+        return;
+    struct ftc_board_part part = ftc_board_part(b);
+    if (part.size > 0)
+        copy(receive + part.at, result(b) + part.from, part.size);
+}
+
+FTC_HOT bool ftc_board_collect_block(struct ftc_board *b, const unsigned char *input, size_t bytes,
+                                     unsigned char *receive)
+{
+    ftc_board_post(b, input, bytes, FTC_BOARD_EVERYBODY);
+    ftc_board_collect(b, receive);
+    bool whole = !must_restart(b) || FTC_BOARD_MUTATED(NO_RESTART);
+    ftc_board_finish(b, true);
+    if (b->missing > 0)
+        ftc_board_list_members(b);
+    return whole;
 }

@@ -23,14 +23,17 @@
  * cache. */
 #define FTC_BOARD_CHUNK 8192u
 #define FTC_BOARD_SMALL 1024u
-#define FTC_BOARD_WHOLE (4u << 20) /* most bytes of the post of a broadcast */
+#define FTC_BOARD_WHOLE (4u << 20) /* most bytes of a post */
 /* Up to so many bytes of posts each member combines for itself, which is cheaper than to wait for
  * the result of another one. */
 #define FTC_BOARD_SELF 1024u
+/* Most bytes of all posts of a round in which each rank reads them for itself, but each may have
+ * FTC_BOARD_BLOCK: they fit into the last-level cache, and into a small /dev/shm. */
+#define FTC_BOARD_APART (16u << 20)
 /* From so many bytes on two members copy between their memories, piece by piece. */
 #define FTC_BOARD_PAIR       16384u
 #define FTC_BOARD_PAIR_PIECE 262144u
-#define FTC_BOARD_PAIR_UNIT  4096u /* a half ends at a multiple of this, so it splits no element */
+#define FTC_BOARD_PAIR_UNIT  4096u /* a half ends at a multiple of this, so it splits no page */
 #endif
 
 #define FTC_BOARD_INLINE 8u  /* most bytes of data in the post itself */

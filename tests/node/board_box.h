@@ -1,5 +1,6 @@
 /* The inside of the box: board_harness.c (ranks, launcher, host), board_fibers.c (scheduling),
- * board_ledger.c (right results), board_plan.c (plans). */
+ * board_values.c (inputs and results), board_ledger.c (whether results are right), board_plan.c
+ * (plans). */
 #ifndef FTC_TEST_BOARD_BOX_H
 #define FTC_TEST_BOARD_BOX_H
 
@@ -12,7 +13,8 @@
 #include "tests/random.h"
 
 #define BOARD_FIBERS (BOARD_RANKS + 1)
-#define BOARD_GUARD  32 /* bytes around a buffer */
+#define BOARD_GUARD  32                                         /* bytes around a buffer */
+#define BOARD_RESULT (BOARD_RANKS * (BOARD_SIZE + BOARD_GUARD)) /* most bytes of a result */
 
 enum fiber_state { FIBER_READY, FIBER_ASLEEP, FIBER_IDLE, FIBER_DEAD, FIBER_ENDED };
 
@@ -34,7 +36,8 @@ struct actor {
     int called, returned;    /* numbers of operations */
     struct ftc_set declared; /* the declared ranks when the call began */
     unsigned char input[BOARD_SIZE];
-    unsigned char output[BOARD_SIZE + 2 * BOARD_GUARD];
+    unsigned char output[BOARD_RESULT + 2 * BOARD_GUARD];
+    bool begins; /* the next contribution that counts is the first one */
 };
 
 /* What the first delivery of an operation said. */
@@ -64,6 +67,7 @@ struct board_box {
     int copies;   /* copies between ranks, so far */
     bool damaged; /* the damage of the plan is done */
     struct fact fact[BOARD_LENGTH];
+    unsigned char expected[BOARD_RESULT];
 };
 
 /* --- board_fibers.c --- */
@@ -88,10 +92,28 @@ void fiber_body(struct board_box *box, int fiber);
 /* `rank` was killed. The launcher will see it later. */
 void launcher_notice(struct board_box *box);
 
+/* --- board_values.c --- */
+
+/* Bytes of the buffer of a result. */
+size_t values_extent(const struct board_operation *o, int ranks);
+/* Fills in the buffers and the call. Returns where the result goes; NULL: nowhere. */
+unsigned char *values_prepare(struct actor *actor, struct ftc_call *call);
+/* The buffer of the result as it is before the operation. */
+void values_before(const struct actor *actor, int op, unsigned char *receive);
+/* The same after it, without the contributions of `missing`. folded: what values_fold() made of all
+ * ranks but these; NULL: of a call that has no such value. */
+void values_after(const struct actor *actor, int op, const struct ftc_set *missing,
+                  const unsigned char *folded, unsigned char *receive);
+/* Folds the inputs of the ranks before `end` that are not missing. False: there are none. */
+bool values_fold(const struct board_box *box, int op, const struct ftc_set *missing, int end,
+                 unsigned char *value);
+/* Is the input of a call that does not replace it as it was? */
+bool values_input_is_kept(const struct actor *actor, int op);
+
 /* --- board_ledger.c --- */
 
 /* Prepares the input and the buffers of the next call. Returns where the result goes. */
 unsigned char *ledger_prepare(struct actor *actor, struct ftc_call *call);
-void ledger_check(struct actor *actor, const unsigned char *receive, int status);
+void ledger_check(struct actor *actor, int status);
 
 #endif

@@ -159,7 +159,7 @@ static void live(struct actor *actor)
         int status = ftc_board_call(actor->board, &call, receive);
         if (plan->damage.step == 0 ||
             actor->rank != plan->damage.rank) /* its deliveries bind no other rank */
-            ledger_check(actor, receive, status);
+            ledger_check(actor, status);
         actor->returned++;
     }
     ftc_board_check_own(actor->board); /* as ftc_finalize() does while it lingers */

@@ -24,16 +24,19 @@
 
 #define BOARD_RANKS  40   /* most ranks of a plan */
 #define BOARD_LENGTH 64   /* most operations */
-#define BOARD_SIZE   2560 /* most bytes of a value */
+#define BOARD_SIZE   2560 /* most bytes of a contribution */
 #define BOARD_KILLS  4
 #define BOARD_FORCED 4
 
 struct board_operation {
     enum ftc_call_kind kind;
     uint32_t size;
-    int root;      /* root of a broadcast or reduce */
-    bool in_place; /* the result replaces the input */
-    bool merge;    /* the operator has its three-sided form */
+    int root;         /* of a rooted operation */
+    bool in_place;    /* the result replaces the input */
+    bool merge;       /* the operator has its three-sided form */
+    bool ordered;     /* the operator does not commute */
+    bool uneven;      /* the ranks' contributions, or their slices, differ in size */
+    uint32_t element; /* bytes of an element; 0: any split is right */
 };
 
 /* A rank is killed before its `step`-th step, counted from 1; 0: never. */
@@ -104,6 +107,7 @@ struct board_outcome {
     uint32_t steps;              /* steps of all fibers */
     uint32_t taken[BOARD_RANKS]; /* steps of each rank */
     unsigned restarts;           /* restarts of large operations */
+    unsigned taken_again;        /* of these, restarts of operations whose values stay apart */
     unsigned unnamed;            /* broadcasts that failed with their root */
     bool asleep;                 /* some rank slept */
     int copies;                  /* copies between the memories of ranks */

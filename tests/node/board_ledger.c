@@ -1,8 +1,4 @@
-/*
- * Checks results. The input of a rank in each operation is a separate stream of bytes. The
- * operator, x := 31 x + y, depends on the order. So each byte of a result tells which inputs are in
- * it, once and in rank order.
- */
+/* Checks what the ranks deliver: results, buffers and failed sets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,101 +6,23 @@
 #include "node/segment/board_memory.h"
 #include "tests/node/board_box.h"
 
-#define GUARD_BYTE     0xa5
-#define UNTOUCHED_BYTE 0x5a
-
-/* --- values --- */
-
-static void write_input(unsigned char *bytes, size_t size, int op, int rank)
-{
-    struct test_random stream = {((uint64_t)op << 32 | (uint64_t)rank << 8) + 1};
-
-    for (size_t i = 0; i < size; i += 8) {
-        uint64_t word = test_random_bits(&stream);
-        memcpy(bytes + i, &word, size - i < 8 ? size - i : 8);
-    }
-}
-
-static void fold(const unsigned char *y, const unsigned char *x, unsigned char *to, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        if (i == size / 2) /* a death may leave half a result */
-            ftc_board_step();
-        to[i] = (unsigned char)(31 * x[i] + y[i]);
-    }
-}
-
-/* Are the two buffers the same one, or without a byte in common? */
-static bool apart(const unsigned char *a, const unsigned char *b, size_t size)
-{
-    return a == b || a + size <= b || b + size <= a;
-}
-
-static void merge(void *arg, const void *in, const void *with, void *out, size_t size)
-{
-    struct actor *actor = arg;
-
-    if (!apart(in, out, size) || !apart(with, out, size) || in == with)
-        board_violate(actor->box, "rank %d: operation %d combines what overlaps", actor->rank,
-                      actor->called - 1);
-    fold(in, with, out, size);
-}
-
-static void combine(void *arg, const void *in, void *inout, size_t size)
-{
-    (void)arg;
-    fold(in, inout, inout, size);
-}
-
-/* Computes the value of all ranks but `missing`. */
-static void expect(const struct board_box *box, int op, const struct ftc_set *missing,
-                   unsigned char *value)
-{
-    size_t size = box->plan->program[op].size;
-    unsigned char input[BOARD_SIZE];
-    bool first = true;
-
-    for (int rank = 0; rank < box->plan->ranks; rank++) {
-        if (ftc_set_has(missing, rank))
-            continue;
-        write_input(input, size, op, rank);
-        for (size_t i = 0; i < size; i++)
-            value[i] = (unsigned char)(first ? input[i] : 31 * value[i] + input[i]);
-        first = false;
-    }
-}
+#define GUARD_BYTE 0xa5
 
 /* --- calls --- */
 
-static bool combines(const struct board_operation *o)
+/* How many bytes of the output are watched: those of the result, and many behind it. */
+static size_t watched(const struct board_box *box, int op)
 {
-    return o->kind == FTC_CALL_ALLREDUCE || o->kind == FTC_CALL_REDUCE;
+    size_t extent = values_extent(&box->plan->program[op], box->plan->ranks);
+
+    return (extent > BOARD_SIZE ? extent : BOARD_SIZE) + 2 * BOARD_GUARD;
 }
 
 unsigned char *ledger_prepare(struct actor *actor, struct ftc_call *call)
 {
-    int op = actor->called;
-    const struct board_operation *o = &actor->box->plan->program[op];
-    unsigned char *receive = actor->output + BOARD_GUARD;
-    bool has_input = combines(o) || (o->kind == FTC_CALL_BCAST && o->root == actor->rank);
-
-    memset(actor->output, GUARD_BYTE, sizeof(actor->output));
-    memset(receive, UNTOUCHED_BYTE, o->size);
+    memset(actor->output, GUARD_BYTE, watched(actor->box, actor->called));
     actor->declared = actor->box->declared;
-    *call = (struct ftc_call){.signature = {.kind = (uint8_t)o->kind, .root = -1, .size = o->size}};
-    if (o->kind == FTC_CALL_BCAST || o->kind == FTC_CALL_REDUCE)
-        call->signature.root = o->root;
-    if (combines(o)) {
-        call->combine = combine;
-        call->merge = o->merge ? merge : NULL;
-        call->combine_arg = actor;
-    }
-    if (!has_input || o->size == 0)
-        return o->size > 0 ? receive : NULL;
-    unsigned char *input = o->in_place || o->kind == FTC_CALL_BCAST ? receive : actor->input;
-    write_input(input, o->size, op, actor->rank);
-    call->input = input;
-    return receive;
+    return values_prepare(actor, call);
 }
 
 /* --- checks --- */
@@ -117,37 +35,33 @@ static bool all_bytes(const unsigned char *bytes, size_t size, int byte)
     return true;
 }
 
-static bool buffer_is_own(const struct actor *actor, const unsigned char *bytes, size_t size)
-{
-    unsigned char own[BOARD_SIZE];
-
-    write_input(own, size, actor->returned, actor->rank);
-    return memcmp(own, bytes, size) == 0;
-}
-
 static void check_buffers(const struct actor *actor, const struct board_operation *o)
 {
+    size_t extent = values_extent(o, actor->box->plan->ranks);
+
     if (!all_bytes(actor->output, BOARD_GUARD, GUARD_BYTE) ||
-        !all_bytes(actor->output + BOARD_GUARD + o->size,
-                   sizeof(actor->output) - BOARD_GUARD - o->size, GUARD_BYTE))
+        !all_bytes(actor->output + BOARD_GUARD + extent,
+                   watched(actor->box, actor->returned) - BOARD_GUARD - extent, GUARD_BYTE))
         board_violate(actor->box, "rank %d: operation %d writes past its buffer", actor->rank,
                       actor->returned);
-    if (combines(o) && !o->in_place && o->size > 0 && !buffer_is_own(actor, actor->input, o->size))
+    if (!values_input_is_kept(actor, actor->returned))
         board_violate(actor->box, "rank %d: operation %d changes its input", actor->rank,
                       actor->returned);
 }
 
-/* Checks that the buffer is as it was before the call. */
-static void check_untouched(const struct actor *actor, const struct board_operation *o,
-                            const unsigned char *receive)
+/* Is the buffer of the result as this decision makes it? */
+static bool is_result(const struct actor *actor, const struct ftc_set *missing, int status,
+                      const unsigned char *folded)
 {
-    bool own =
-        (combines(o) && o->in_place) || (o->kind == FTC_CALL_BCAST && o->root == actor->rank);
+    struct board_box *box = actor->box;
+    int op = actor->returned;
+    size_t extent = values_extent(&box->plan->program[op], box->plan->ranks);
 
-    if (o->size > 0 && !(own ? buffer_is_own(actor, receive, o->size)
-                             : all_bytes(receive, o->size, UNTOUCHED_BYTE)))
-        board_violate(actor->box, "rank %d: operation %d touches the buffer", actor->rank,
-                      actor->returned);
+    if (status == FTC_SUCCESS)
+        values_after(actor, op, missing, folded, box->expected);
+    else
+        values_before(actor, op, box->expected);
+    return memcmp(box->expected, actor->output + BOARD_GUARD, extent) == 0;
 }
 
 /* The failed set holds only declared ranks. A rank that lives, or was killed too late for anybody
@@ -173,12 +87,18 @@ static void check_entered(const struct actor *actor, const struct ftc_set *faile
                           actor->rank, actor->returned, rank);
 }
 
+/* Does each rank learn the decision? Of a plain reduce and a gather only the root has a result. */
+static bool is_decided(const struct board_operation *o)
+{
+    return !ftc_call_table[o->kind].rooted || ftc_call_table[o->kind].carries;
+}
+
 static void check_same(const struct actor *actor, const struct ftc_board_report *report, int status)
 {
     struct board_box *box = actor->box;
     int op = actor->returned;
     struct fact *fact = &box->fact[op];
-    bool reduce = box->plan->program[op].kind == FTC_CALL_REDUCE;
+    bool decided = is_decided(&box->plan->program[op]);
 
     if (fact->status != status)
         board_violate(box, "operation %d has status %d at rank %d, %d at another", op, status,
@@ -186,7 +106,7 @@ static void check_same(const struct actor *actor, const struct ftc_board_report 
     if (fact->restarts != report->restarts)
         board_violate(box, "operation %d has %u restarts at rank %d, %u at another", op,
                       report->restarts, actor->rank, fact->restarts);
-    if (!reduce && !ftc_set_equal(&fact->failed, report->failed))
+    if (decided && !ftc_set_equal(&fact->failed, report->failed))
         board_violate(box, "operation %d has another failed set at rank %d", op, actor->rank);
     if (!ftc_set_equal(&fact->agreed, ftc_board_agreed(actor->board)))
         board_violate(box, "operation %d leaves another G at rank %d", op, actor->rank);
@@ -205,7 +125,7 @@ static void check_agreed(const struct actor *actor, const struct ftc_board_repor
 {
     struct board_box *box = actor->box;
     struct ftc_set before;
-    bool decided = box->plan->program[actor->returned].kind != FTC_CALL_REDUCE;
+    bool decided = is_decided(&box->plan->program[actor->returned]);
     bool grows = decided && box->plan->share != FTC_SHARE_OFF;
 
     agreed_before(actor, &before);
@@ -217,34 +137,26 @@ static void check_agreed(const struct actor *actor, const struct ftc_board_repor
                       actor->returned);
 }
 
-static void check_broadcast(const struct actor *actor, const struct board_operation *o,
-                            const unsigned char *receive, const struct ftc_board_report *report,
-                            int status)
+static void check_sent(const struct actor *actor, const struct board_operation *o,
+                       const struct ftc_board_report *report, int status)
 {
     struct board_box *box = actor->box;
     struct ftc_set failed;
-    unsigned char sent[BOARD_SIZE];
 
     agreed_before(actor, &failed);
     if (status != FTC_SUCCESS)
         ftc_set_add(&failed, o->root);
+    box->outcome->unnamed += status != FTC_SUCCESS;
     if (!ftc_set_equal(&failed, report->failed))
-        board_violate(box, "rank %d: broadcast %d has the wrong failed set", actor->rank,
-                      actor->returned);
-    if (status != FTC_SUCCESS) {
-        box->outcome->unnamed++;
-        check_untouched(actor, o, receive);
-        return;
-    }
-    write_input(sent, o->size, actor->returned, o->root);
-    if (o->size > 0 && memcmp(sent, receive, o->size) != 0)
-        board_violate(box, "rank %d: broadcast %d is not what root %d sent", actor->rank,
-                      actor->returned, o->root);
+        board_violate(box, "rank %d: %s %d has the wrong failed set", actor->rank,
+                      ftc_call_kind_name(o->kind), actor->returned);
+    if (!is_result(actor, &failed, status, NULL))
+        board_violate(box, "rank %d: %s %d is not what root %d sent", actor->rank,
+                      ftc_call_kind_name(o->kind), actor->returned, o->root);
 }
 
 /* The value lacks some set of failed ranks. The root knows all of them, and G is among them. */
-static bool is_value_of_some(const struct actor *actor, const struct board_operation *o,
-                             const unsigned char *receive)
+static bool is_value_of_some(const struct actor *actor)
 {
     const struct ftc_set *known = ftc_board_known(actor->board),
                          *agreed = ftc_board_agreed(actor->board);
@@ -259,41 +171,55 @@ static bool is_value_of_some(const struct actor *actor, const struct board_opera
         for (int i = 0; i < count; i++)
             if (choice >> i & 1)
                 ftc_set_add(&missing, rank[i]);
-        expect(actor->box, actor->returned, &missing, value);
-        if (memcmp(value, receive, o->size) == 0)
+        values_fold(actor->box, actor->returned, &missing, actor->box->plan->ranks, value);
+        if (is_result(actor, &missing, FTC_SUCCESS, value))
             return true;
     }
     return false;
 }
 
-static void check_reduce(const struct actor *actor, const struct board_operation *o,
-                         const unsigned char *receive)
+static void check_reduce(const struct actor *actor, const struct board_operation *o)
 {
-    if (actor->rank != o->root) {
-        check_untouched(actor, o, receive);
-        return;
-    }
-    if (o->size > 0 && !is_value_of_some(actor, o, receive))
+    if (actor->rank != o->root && !is_result(actor, NULL, FTC_SUCCESS, NULL))
+        board_violate(actor->box, "rank %d: operation %d touches the buffer", actor->rank,
+                      actor->returned);
+    if (actor->rank == o->root && !is_value_of_some(actor))
         board_violate(actor->box, "root %d: reduce %d is of no set of ranks", actor->rank,
                       actor->returned);
 }
 
-/* Checks allreduce, barrier, validate and finalize. There the failed set names the inputs that the
- * value lacks. */
-static void check_collecting(const struct actor *actor, const struct board_operation *o,
-                             const unsigned char *receive, const struct ftc_board_report *report)
+/* All ranks outside the failed set must have entered a collecting operation when it is delivered,
+ * and the result lacks those inside alone. */
+static void check_lacks_failed(const struct actor *actor, const struct board_operation *o,
+                               const struct ftc_board_report *report)
 {
     struct board_box *box = actor->box;
     const struct fact *fact = &box->fact[actor->returned];
+    bool rooted = ftc_call_table[o->kind].rooted;
 
-    check_entered(actor, report->failed);
-    if (o->kind == FTC_CALL_VALIDATE && !ftc_set_subset(&actor->declared, report->failed))
-        board_violate(box, "rank %d: validate %d does not name all that were declared before",
+    if (!rooted || actor->rank == o->root)
+        check_entered(actor, report->failed);
+    if (!is_result(actor, report->failed, FTC_SUCCESS, rooted ? NULL : fact->value))
+        board_violate(box, "rank %d: %s %d is not of all but the failed", actor->rank,
+                      ftc_call_kind_name(o->kind), actor->returned);
+}
+
+static void check_declared(const struct actor *actor, const struct ftc_board_report *report)
+{
+    if (!ftc_set_subset(&actor->declared, report->failed))
+        board_violate(actor->box, "rank %d: validate %d does not name all declared ranks",
                       actor->rank, actor->returned);
-    if (o->kind == FTC_CALL_ALLREDUCE && o->size > 0 && memcmp(fact->value, receive, o->size) != 0)
-        board_violate(box, "rank %d: allreduce %d is not of all but the failed", actor->rank,
-                      actor->returned);
-    box->outcome->restarts += report->restarts;
+}
+
+/* A root that has the result of a large operation has it by all restarts. */
+static void count_restarts(const struct actor *actor, const struct board_operation *o,
+                           const struct ftc_board_report *report)
+{
+    struct board_outcome *outcome = actor->box->outcome;
+
+    outcome->restarts += report->restarts;
+    if (ftc_call_table[o->kind].gathers || o->ordered)
+        outcome->taken_again += report->restarts;
 }
 
 static void record(const struct actor *actor, const struct ftc_board_report *report, int status)
@@ -309,11 +235,12 @@ static void record(const struct actor *actor, const struct ftc_board_report *rep
     fact->restarts = report->restarts;
     fact->failed = *report->failed; /* up to 64 ranks, a set has its own memory */
     fact->agreed = *ftc_board_agreed(actor->board);
-    if (box->plan->program[op].kind == FTC_CALL_ALLREDUCE)
-        expect(box, op, report->failed, fact->value);
+    const struct ftc_call_traits *traits = &ftc_call_table[box->plan->program[op].kind];
+    if (traits->reduces && !traits->rooted)
+        values_fold(box, op, report->failed, box->plan->ranks, fact->value);
 }
 
-void ledger_check(struct actor *actor, const unsigned char *receive, int status)
+void ledger_check(struct actor *actor, int status)
 {
     const struct board_operation *o = &actor->box->plan->program[actor->returned];
     struct ftc_board_report report;
@@ -324,10 +251,13 @@ void ledger_check(struct actor *actor, const unsigned char *receive, int status)
     record(actor, &report, status);
     check_same(actor, &report, status);
     check_agreed(actor, &report);
-    if (o->kind == FTC_CALL_BCAST)
-        check_broadcast(actor, o, receive, &report, status);
+    count_restarts(actor, o, &report);
+    if (ftc_call_table[o->kind].rooted && ftc_call_table[o->kind].carries)
+        check_sent(actor, o, &report, status);
     else if (o->kind == FTC_CALL_REDUCE)
-        check_reduce(actor, o, receive);
+        check_reduce(actor, o);
     else
-        check_collecting(actor, o, receive, &report);
+        check_lacks_failed(actor, o, &report);
+    if (o->kind == FTC_CALL_VALIDATE)
+        check_declared(actor, &report);
 }

@@ -9,10 +9,10 @@
 #define AHEAD_STEPS 32 /* about as many as a rank needs to run ahead */
 
 /* Draws sizes on both sides of every border: in the post, small, a block of some chunks, several
- * blocks. For broadcasts also several wholes. */
-static uint32_t random_size(struct test_random *random, bool broadcast)
+ * blocks. For operations whose posts may be larger also several wholes. */
+static uint32_t random_size(struct test_random *random, bool whole)
 {
-    switch (test_random_between(random, 0, broadcast ? 4 : 3)) {
+    switch (test_random_between(random, 0, whole ? 4 : 3)) {
     case 0:
         return (uint32_t)test_random_between(random, 1, FTC_BOARD_INLINE);
     case 1:
@@ -26,18 +26,45 @@ static uint32_t random_size(struct test_random *random, bool broadcast)
     }
 }
 
+static bool has_operator(enum ftc_call_kind kind)
+{
+    return ftc_call_table[kind].reduces || kind == FTC_CALL_SCAN || kind == FTC_CALL_EXSCAN;
+}
+
+/* Elements divide no block, and some are larger than a chunk. */
+static void random_elements(struct board_operation *o, struct test_random *random)
+{
+    static const uint32_t sizes[] = {0, 0, 3, 24, 40, 160};
+
+    if (!has_operator(o->kind))
+        return;
+    o->element = sizes[test_random_between(random, 0, 5)];
+    if (o->element > 0)
+        o->size = (o->size + o->element - 1) / o->element * o->element;
+    if (o->size > BOARD_SIZE)
+        o->size -= o->element;
+}
+
 static struct board_operation random_operation(struct test_random *random, int ranks)
 {
-    static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE,
-                                               FTC_CALL_REDUCE,    FTC_CALL_BCAST,
-                                               FTC_CALL_BARRIER,   FTC_CALL_VALIDATE};
-    struct board_operation o = {.kind = kinds[test_random_between(random, 0, 5)],
+    static const enum ftc_call_kind kinds[] = {
+        FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE,   FTC_CALL_BCAST,
+        FTC_CALL_BARRIER,   FTC_CALL_VALIDATE,  FTC_CALL_GATHER,   FTC_CALL_ALLGATHER,
+        FTC_CALL_ALLTOALL,  FTC_CALL_SCATTER,   FTC_CALL_SCAN,     FTC_CALL_REDUCE_SCATTER,
+        FTC_CALL_EXSCAN,    FTC_CALL_SIZES,     FTC_CALL_ALLREDUCE};
+    struct board_operation o = {.kind = kinds[test_random_between(random, 0, 14)],
                                 .root = (int)test_random_between(random, 0, ranks - 1),
                                 .in_place = test_random_chance(random, 50),
-                                .merge = test_random_chance(random, 50)};
+                                .merge = test_random_chance(random, 50),
+                                .uneven = test_random_chance(random, 50)};
 
-    if (o.kind != FTC_CALL_BARRIER && o.kind != FTC_CALL_VALIDATE)
-        o.size = random_size(random, o.kind == FTC_CALL_BCAST);
+    if (o.kind == FTC_CALL_BARRIER || o.kind == FTC_CALL_VALIDATE)
+        return o;
+    o.ordered = ftc_call_table[o.kind].reduces && o.kind != FTC_CALL_SIZES &&
+                test_random_chance(random, 30);
+    o.size = random_size(random, o.ordered || !ftc_call_table[o.kind].reduces ||
+                                     ftc_call_table[o.kind].slices);
+    random_elements(&o, random);
     return o;
 }
 
@@ -138,9 +165,11 @@ const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WOR
 
     for (int i = 0; i < plan->length && at < BOARD_WORDS; i++) {
         const struct board_operation *o = &plan->program[i];
-        at += snprintf(words + at, (size_t)(BOARD_WORDS - at), " %s", ftc_call_kind_name(o->kind));
+        at += snprintf(words + at, (size_t)(BOARD_WORDS - at), " %s%s",
+                       o->ordered ? "ordered " : "", ftc_call_kind_name(o->kind));
         if (o->size > 0 && at < BOARD_WORDS)
-            at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "(%u,%d%s)", o->size, o->root,
+            at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "(%u,%d,element %u%s%s)",
+                           o->size, o->root, o->element, o->uneven ? ",uneven" : "",
                            o->in_place ? ",in place" : "");
     }
     for (int i = 0; i < BOARD_KILLS && at < BOARD_WORDS; i++)
