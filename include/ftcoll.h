@@ -56,7 +56,7 @@ extern "C" {
     X(FTC_ERR_SYSTEM, -7, "a system call failed")                                                  \
     X(FTC_ERR_UNSUPPORTED, -8, "not supported here")                                               \
     X(FTC_ERR_PROTO, -9, "malformed or unexpected message")                                        \
-    X(FTC_ERR_ROOT_FAILED, -20, "the root of the broadcast failed")                                \
+    X(FTC_ERR_ROOT_FAILED, -20, "the root of the broadcast or scatter failed")                     \
     X(FTC_ERR_TOO_MANY_FAILURES, -21, "more than f ranks failed during the reduce")                \
     X(FTC_ERR_CORRUPT, -22, "results that should be equal differ; call again")                     \
     X(FTC_ERR_NOT_CONVERGED, -23, "the aggregation ended without a result")                        \
@@ -77,7 +77,8 @@ enum ftc_error {
 #define FTC_EXIT_MISMATCH 116 /* ranks called different collectives; the whole job ends */
 #define FTC_EXIT_CORRUPT  117 /* its memory was damaged; [integrity] mode = checksum finds most */
 
-/* Element types. FTC_MINLOC and FTC_MAXLOC take pairs (value, index): the structs below. */
+/* Element types. FTC_MINLOC and FTC_MAXLOC take pairs (value, index): the structs below. For a type
+ * of one's own there is ftc_type_create(). */
 typedef enum ftc_type {
     FTC_INT8 = 1,
     FTC_INT16,
@@ -89,10 +90,11 @@ typedef enum ftc_type {
     FTC_UINT64,
     FTC_FLOAT,
     FTC_DOUBLE,
-    FTC_INT32_INT32,  /* struct ftc_int32_int32 */
-    FTC_INT64_INT32,  /* struct ftc_int64_int32 */
-    FTC_FLOAT_INT32,  /* struct ftc_float_int32 */
-    FTC_DOUBLE_INT32, /* struct ftc_double_int32 */
+    FTC_INT32_INT32,              /* struct ftc_int32_int32 */
+    FTC_INT64_INT32,              /* struct ftc_int64_int32 */
+    FTC_FLOAT_INT32,              /* struct ftc_float_int32 */
+    FTC_DOUBLE_INT32,             /* struct ftc_double_int32 */
+    FTC_TYPE_CREATED = 0x40000000 /* no type; those of ftc_type_create() are above it */
 } ftc_type;
 
 /* clang-format off */
@@ -109,12 +111,12 @@ typedef struct ftc_double_int32 { double value; int32_t index; } ftc_double_int3
 #define FTC_MARK(type, number) ((type)(intptr_t)(number))
 #endif
 
-/* All operators are associative and commutative. Logical and bitwise operators take integer types
- * only. MINLOC and MAXLOC take pairs; of equal values they choose the one with the lower index.
- * Signed sums and products wrap. In floating point, a NaN on either side of SUM, PROD, MIN or MAX
- * gives one fixed quiet NaN, and -0 is less than +0. MINLOC and MAXLOC give the value that MIN or
- * MAX gives, and the lowest index with that value. */
-typedef const struct ftc_operator *ftc_op; /* built in (below), or from ftc_op_create() */
+/* All these operators are associative and commutative. Logical and bitwise operators take integer
+ * types only. MINLOC and MAXLOC take pairs; of equal values they choose the one with the lower
+ * index. Signed sums and products wrap. In floating point, a NaN on either side of SUM, PROD, MIN
+ * or MAX gives one fixed quiet NaN, and -0 is less than +0. MINLOC and MAXLOC give the value that
+ * MIN or MAX gives, and the lowest index with that value. */
+typedef const struct ftc_operator *ftc_op; /* built in (below), or from ftc_op_create...() */
 #define FTC_SUM    FTC_MARK(ftc_op, 1)
 #define FTC_PROD   FTC_MARK(ftc_op, 2)
 #define FTC_MIN    FTC_MARK(ftc_op, 3)
@@ -128,8 +130,9 @@ typedef const struct ftc_operator *ftc_op; /* built in (below), or from ftc_op_c
 #define FTC_MAXLOC FTC_MARK(ftc_op, 11)
 #define FTC_AVG    FTC_MARK(ftc_op, 12) /* the mean; ftc_gossip_allreduce() only */
 
-/* Given as `send`: the input is in `recv`. */
-#define FTC_IN_PLACE FTC_MARK(const void *, -1)
+/* Given as `send`: the input is in `recv`. Given as `recv` of a scatter at the root: its own block
+ * stays where it is in `send`. */
+#define FTC_IN_PLACE FTC_MARK(void *, -1)
 
 typedef struct ftc_comm ftc_comm;
 
@@ -231,6 +234,137 @@ FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type
  * Errors: FTC_ERR_ARG.
  */
 FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm);
+
+/*
+ * The calls that gather, scatter, exchange and scan. Every survivor has the same failed set, and
+ * the contribution of each rank outside it, entirely. The place in `recv` of a rank in the failed
+ * set is as it was before the call.
+ *
+ * `count`, the entries of `counts` and those of `displs` are numbers of elements of `type`. A
+ * displacement counts from the start of the buffer. A count may be 0. The functions whose names end
+ * in v, and ftc_reduce_scatter(), take a count for each rank: arrays with as many entries as the
+ * communicator has ranks. The caller may change them after the call.
+ *
+ * send and recv must not overlap, except by FTC_IN_PLACE, and neither may the places of two ranks
+ * in recv. Both must be aligned for the type. The library writes nothing outside of the places that
+ * the caller has given. One rank must send to another as many elements as the other expects, or the
+ * job ends with FTC_EXIT_MISMATCH. FTC_ERR_ARG also means counts or displacements that do not fit
+ * into memory, and a rank that expects from itself another count than it sends.
+ */
+
+/*
+ * Gather `count` elements of each rank at every rank. The elements of rank r are in `recv` from
+ * element r * count on. With FTC_IN_PLACE each rank's input is at its own place in recv.
+ * Errors: FTC_ERR_ARG.
+ */
+FTC_API int ftc_allgather(const void *send, void *recv, size_t count, ftc_type type,
+                          ftc_comm *comm);
+
+/*
+ * As ftc_allgather(), but each rank gives another count. Rank r gives counts[r] elements, and they
+ * are in recv from element displs[r] on. `count` is counts[] of this rank; with FTC_IN_PLACE it is
+ * ignored. counts must be the same at every rank; displs may differ. The library compares the
+ * greatest of the counts among the ranks, and no others.
+ * Errors: FTC_ERR_ARG.
+ */
+FTC_API int ftc_allgatherv(const void *send, size_t count, void *recv, const size_t counts[],
+                           const size_t displs[], ftc_type type, ftc_comm *comm);
+
+/*
+ * As ftc_allgather(), but only `root` gets the elements. The other ranks ignore recv. At the root
+ * send may be FTC_IN_PLACE. As in ftc_reduce(), the ranks make no agreement, the others return as
+ * soon as they have sent their part, and they return FTC_SUCCESS if the root has failed. The root
+ * alone may get FTC_ERR_TOO_MANY_FAILURES, as there.
+ * Errors: FTC_ERR_ARG.
+ */
+FTC_API int ftc_gather(const void *send, void *recv, size_t count, ftc_type type, int root,
+                       ftc_comm *comm);
+
+/*
+ * As ftc_gather(), but each rank gives another count: this rank `count` elements. Only the root
+ * reads counts and displs, which are those of ftc_allgatherv(); elsewhere they may be NULL. With
+ * FTC_IN_PLACE the root ignores count. The ranks first agree on the sizes, so the call waits for
+ * all ranks.
+ * Errors: FTC_ERR_ARG, FTC_ERR_NOMEM.
+ */
+FTC_API int ftc_gatherv(const void *send, size_t count, void *recv, const size_t counts[],
+                        const size_t displs[], ftc_type type, int root, ftc_comm *comm);
+
+/*
+ * Give each rank its block of `send` at `root`: rank r gets `count` elements from element r * count
+ * on. Either all survivors get their block, or all get FTC_ERR_ROOT_FAILED and their buffers are
+ * unchanged. The other ranks ignore send. At the root recv may be FTC_IN_PLACE: then its own block
+ * is copied nowhere.
+ * Errors: FTC_ERR_ARG.
+ */
+FTC_API int ftc_scatter(const void *send, void *recv, size_t count, ftc_type type, int root,
+                        ftc_comm *comm);
+
+/*
+ * As ftc_scatter(), but each rank gets another count: rank r gets counts[r] elements from element
+ * displs[r] of send on. `count` is that of this rank; with FTC_IN_PLACE the root ignores it. Only
+ * the root reads send, counts and displs. The ranks first agree on the sizes, so the call waits for
+ * all ranks.
+ * Errors: FTC_ERR_ARG, FTC_ERR_NOMEM.
+ */
+FTC_API int ftc_scatterv(const void *send, const size_t counts[], const size_t displs[], void *recv,
+                         size_t count, ftc_type type, int root, ftc_comm *comm);
+
+/*
+ * Each rank sends `count` elements to each rank. Those for rank r are in `send` from element
+ * r * count on, and those of rank r are in `recv` from there on. With FTC_IN_PLACE recv has what
+ * this rank sends, and then what it gets. No survivor has blocks of a failed rank that another
+ * survivor has not: the rank is in the failed set of all, or its blocks are with all.
+ * Errors: FTC_ERR_ARG.
+ */
+FTC_API int ftc_alltoall(const void *send, void *recv, size_t count, ftc_type type, ftc_comm *comm);
+
+/*
+ * As ftc_alltoall(), with a count for each pair of ranks: this rank sends sendcounts[r] elements
+ * from element senddispls[r] of send on to rank r, and gets recvcounts[r] elements of rank r from
+ * element recvdispls[r] of recv on. With FTC_IN_PLACE sendcounts and senddispls are ignored, and it
+ * sends to each rank as much as it gets, from the same place. The ranks first agree on the sizes.
+ * Errors: FTC_ERR_ARG, FTC_ERR_NOMEM.
+ */
+FTC_API int ftc_alltoallv(const void *send, const size_t sendcounts[], const size_t senddispls[],
+                          void *recv, const size_t recvcounts[], const size_t recvdispls[],
+                          ftc_type type, ftc_comm *comm);
+
+/*
+ * Combine the vectors of all ranks as ftc_allreduce() does, and give each rank a block of the
+ * result: rank r gets the `count` elements from element r * count on. `send` has count elements for
+ * each rank, and `recv` gets count elements. With FTC_IN_PLACE recv has the input, and its first
+ * count elements get the result.
+ * Errors: FTC_ERR_ARG, FTC_ERR_TYPE; with [integrity] mode = vote as of ftc_allreduce().
+ */
+FTC_API int ftc_reduce_scatter_block(const void *send, void *recv, size_t count, ftc_type type,
+                                     ftc_op op, ftc_comm *comm);
+
+/*
+ * As ftc_reduce_scatter_block(), but rank r gets counts[r] elements, which lie in the vector behind
+ * those of the lower ranks. counts must be the same at every rank; the library compares their sum.
+ * Errors: FTC_ERR_ARG, FTC_ERR_TYPE, FTC_ERR_NOMEM; with [integrity] mode = vote as of
+ * ftc_allreduce().
+ */
+FTC_API int ftc_reduce_scatter(const void *send, void *recv, const size_t counts[], ftc_type type,
+                               ftc_op op, ftc_comm *comm);
+
+/*
+ * Combine `count` elements of the ranks up to this one with `op`, in the order of the ranks: rank r
+ * gets in `recv` the result of ranks 0 to r. The ranks of the failed set are left out, at each rank
+ * the same ones. send may be FTC_IN_PLACE.
+ * Errors: FTC_ERR_ARG, FTC_ERR_TYPE.
+ */
+FTC_API int ftc_scan(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                     ftc_comm *comm);
+
+/*
+ * As ftc_scan(), without the input of this rank: rank r gets the result of the ranks below r. At
+ * the lowest rank that is not in the failed set recv is unchanged.
+ * Errors: FTC_ERR_ARG, FTC_ERR_TYPE.
+ */
+FTC_API int ftc_exscan(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                       ftc_comm *comm);
 
 /* Options of ftc_gossip_allreduce(). All but the weight must be the same at every rank. Set
  * struct_size to sizeof(ftc_gossip_options). For a field that is zero, [gossip] of the
@@ -394,17 +528,39 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
 
 /*
  * The function sets inout[i] := in[i] op inout[i] for each i < count. It must be associative and
- * commutative. It must not call the library: while it runs, calls on the communicator are refused.
- * The library calls it only inside a collective call that was given the operator, from the calling
- * thread or from the thread of the library.
+ * commutative; ftc_op_create_ordered() takes one that is not commutative. It must not call the
+ * library: while it runs, calls on the communicator are refused. The library calls it only inside a
+ * collective call that was given the operator, from the calling thread or from the thread of the
+ * library.
  * Errors: FTC_ERR_ARG (no function, or no place for the operator), FTC_ERR_NOMEM.
  */
 typedef void ftc_op_fn(const void *in, void *inout, size_t count, ftc_type type, void *arg);
 FTC_API int ftc_op_create(ftc_op_fn *fn, void *arg, ftc_op *op);
 
+/*
+ * As ftc_op_create(), for a function that is associative and need not be commutative. The library
+ * combines inputs in the order of the ranks: `in` is of lower ranks than `inout`. Each input
+ * travels to the rank that gets the result by itself, so such an operation costs more than one of
+ * ftc_op_create(). All operations that take an operator take it, but for ftc_gossip_allreduce().
+ * Errors: FTC_ERR_ARG (no function, or no place for the operator), FTC_ERR_NOMEM.
+ */
+FTC_API int ftc_op_create_ordered(ftc_op_fn *fn, void *arg, ftc_op *op);
+
 /* Free a user-defined operator, and set *op to NULL. For a built-in operator the call returns
  * FTC_ERR_ARG. */
 FTC_API int ftc_op_free(ftc_op *op);
+
+/*
+ * Store in *type an element type of `bytes` bytes, such as sizeof of a struct. Calls
+ * without an operator take it. User-defined operators take it if it has at most 128 KiB. Built-in
+ * operators refuse it.
+ * The type is a number that depends on `bytes` alone. It need not be the same object at all ranks,
+ * and nothing is to be freed. The bytes are copied as they are, padding included. In the buffers
+ * of the library elements are aligned as those of an array that malloc() has given. The call is
+ * local, and needs no ftc_init().
+ * Errors: FTC_ERR_ARG (0 bytes, more than 2^30 - 1, or no place for the type).
+ */
+FTC_API int ftc_type_create(size_t bytes, ftc_type *type);
 
 /* A constant text for an error code. It is never NULL. */
 FTC_API const char *ftc_strerror(int error);

@@ -28,7 +28,9 @@ static struct ftc_signature signature_of(enum ftc_call_kind kind, uint64_t size)
 
 static bool has_sizes(enum ftc_call_kind kind)
 {
-    return ftc_call_table[kind].reduces || ftc_call_table[kind].rooted;
+    const struct ftc_call_traits *traits = &ftc_call_table[kind];
+
+    return traits->reduces || traits->rooted || traits->gathers;
 }
 
 /* The sizes at which an algorithm or what it masks may change, ascending. */
@@ -54,25 +56,31 @@ static struct range range_at(const struct ftc_choice_job *job, enum ftc_call_kin
                           .masks = ftc_choices[id].masks(job, &signature)};
 }
 
-/* Returns the number of ranges of sizes of this operation. */
-static int list_ranges(const struct ftc_choice_job *job, enum ftc_call_kind kind,
-                       struct range ranges[SIZES])
+/* How one operation runs, by its size. */
+struct plan {
+    enum ftc_call_kind kind;
+    int count;
+    struct range ranges[SIZES];
+};
+
+static struct plan list_ranges(const struct ftc_choice_job *job, enum ftc_call_kind kind)
 {
+    struct plan plan = {.kind = kind, .count = 1};
+    struct range *ranges = plan.ranges;
     uint64_t sizes[SIZES];
-    int count = 1;
 
     list_sizes(job, sizes);
     ranges[0] = range_at(job, kind, sizes[1]);
     ranges[0].first = 0;
     for (int i = 2; i < SIZES && has_sizes(kind); i++) {
-        struct range next = range_at(job, kind, sizes[i]), *last = &ranges[count - 1];
+        struct range next = range_at(job, kind, sizes[i]), *last = &ranges[plan.count - 1];
         if (sizes[i] == sizes[i - 1] ||
             (next.id == last->id && strcmp(next.masks, last->masks) == 0))
             continue;
         last->last = sizes[i] - 1;
-        ranges[count++] = next;
+        ranges[plan.count++] = next;
     }
-    return count;
+    return plan;
 }
 
 /* --- text --- */
@@ -110,38 +118,87 @@ static void print_range(char text[96], const struct range *range, bool sized)
                  below ? "below" : "up to", last);
 }
 
-static void print_row(const struct ftc_choice_job *job, enum ftc_call_kind kind,
-                      const struct range *range, FILE *out)
+/* Why the algorithm before it does not take such calls, in words. */
+static const char *refusal(const struct ftc_choice_job *job, const struct plan *plan,
+                           const struct range *range, int id)
 {
-    struct ftc_signature signature = signature_of(kind, range->first > 0 ? range->first : 1);
+    struct ftc_signature signature = signature_of(plan->kind, range->first > 0 ? range->first : 1);
+
+    return ftc_choices[id].refuses(job, &signature);
+}
+
+static bool same_range(const struct ftc_choice_job *job, const struct plan *a, const struct plan *b,
+                       int i)
+{
+    const struct range *x = &a->ranges[i], *y = &b->ranges[i];
+    bool same = x->first == y->first && x->last == y->last && x->id == y->id &&
+                strcmp(x->masks, y->masks) == 0;
+
+    for (int id = 0; same && id < (int)x->id; id++)
+        same = strcmp(refusal(job, a, x, id), refusal(job, b, y, id)) == 0;
+    return same;
+}
+
+/* Do both operations run alike, and for the same reasons? */
+static bool same_plan(const struct ftc_choice_job *job, const struct plan *a, const struct plan *b)
+{
+    bool same = a->count == b->count && has_sizes(a->kind) == has_sizes(b->kind);
+
+    for (int i = 0; same && i < a->count; i++)
+        same = same_range(job, a, b, i);
+    return same;
+}
+
+static void print_range_of(const struct ftc_choice_job *job, const struct plan *plan,
+                           const char *names, const struct range *range, FILE *out)
+{
     char sizes[96];
 
-    print_range(sizes, range, has_sizes(kind));
-    fprintf(out, "\n%s%s%s: %s\n", ftc_call_kind_name(kind), sizes[0] != '\0' ? ", " : "", sizes,
+    print_range(sizes, range, has_sizes(plan->kind));
+    fprintf(out, "\n%s%s%s: %s\n", names, sizes[0] != '\0' ? ", " : "", sizes,
             ftc_choices[range->id].name);
     fprintf(out, "  masks without another round: %s\n", range->masks);
     for (int id = 0; id < (int)range->id; id++)
-        fprintf(out, "  not %s: %s\n", ftc_choices[id].name,
-                ftc_choices[id].refuses(job, &signature));
+        fprintf(out, "  not %s: %s\n", ftc_choices[id].name, refusal(job, plan, range, id));
+}
+
+static const enum ftc_call_kind kinds[] = {
+    FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE, FTC_CALL_REDUCE_SCATTER, FTC_CALL_BCAST,
+    FTC_CALL_SCATTER,   FTC_CALL_GATHER, FTC_CALL_ALLGATHER,      FTC_CALL_ALLTOALL,
+    FTC_CALL_SCAN,      FTC_CALL_EXSCAN, FTC_CALL_BARRIER,        FTC_CALL_VALIDATE};
+#define KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
+
+/* Operations that run alike are one paragraph, at the place of the first one. */
+static void print_plans(const struct ftc_choice_job *job, FILE *out)
+{
+    bool printed[KINDS] = {false};
+
+    for (int k = 0; k < KINDS; k++) {
+        struct plan plan = list_ranges(job, kinds[k]);
+        char names[256] = "";
+        for (int other = k; !printed[k] && other < KINDS; other++) {
+            struct plan next = list_ranges(job, kinds[other]);
+            if (printed[other] || !same_plan(job, &plan, &next))
+                continue;
+            size_t length = strlen(names);
+            snprintf(names + length, sizeof(names) - length, "%s%s", length > 0 ? ", " : "",
+                     ftc_call_kind_name(kinds[other]));
+            printed[other] = other > k;
+        }
+        for (int i = 0; !printed[k] && i < plan.count; i++)
+            print_range_of(job, &plan, names, &plan.ranges[i], out);
+    }
 }
 
 static void print(const struct ftc_choice_job *job, FILE *out)
 {
-    static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE, FTC_CALL_BCAST,
-                                               FTC_CALL_BARRIER, FTC_CALL_VALIDATE};
-
     fprintf(out,
             "Job of %d ranks on %d host%s, f = %d. An operation runs by the first of these "
             "that takes it:\n",
             job->member.ranks, job->nodes, job->nodes > 1 ? "s" : "", job->member.f);
     for (int id = 0; id < FTC_CHOICES; id++)
         fprintf(out, "  %-9s %s\n", ftc_choices[id].name, ftc_choices[id].summary);
-    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-        struct range ranges[SIZES];
-        int count = list_ranges(job, kinds[k], ranges);
-        for (int i = 0; i < count; i++)
-            print_row(job, kinds[k], &ranges[i], out);
-    }
+    print_plans(job, out);
 }
 
 /* `flips` must outlive the job. ftc_flips_parse() does not fail: the settings were checked. */

@@ -25,6 +25,7 @@ static int measure_rows(struct ftc_perf_results *results, struct ftc_perf_bench 
     struct ftc_perf_table *table = &results->table[results->tables - 1];
     const struct ftc_perf_sizes none = {0, 0};
     struct ftc_perf_sizes sizes = table->operation->sized ? options->sizes : none;
+    size_t blocks = ftc_perf_operation_blocks(table->operation, bench->job);
     int rc;
 
     bench->bytes = sizes.first;
@@ -40,7 +41,7 @@ static int measure_rows(struct ftc_perf_results *results, struct ftc_perf_bench 
         if (!options->json && !options->csv)
             rc = ftc_perf_job_print(bench->job, ftc_perf_print_row, results);
         bench->bytes *= 2;
-    } while (rc == 0 && bench->bytes > 0 && bench->bytes <= sizes.last);
+    } while (rc == 0 && bench->bytes > 0 && bench->bytes <= sizes.last / blocks);
     return rc;
 }
 
@@ -68,13 +69,25 @@ static int measure_kills(struct ftc_perf_results *results, struct ftc_perf_bench
     return rc == 0 && tables ? ftc_perf_job_print(bench->job, ftc_perf_print_summary, results) : rc;
 }
 
+/* All blocks of a buffer together take the largest size, or as many the smallest one. */
+static size_t room(const struct ftc_perf_options *options, const struct ftc_perf_job *job)
+{
+    size_t least = options->sizes.first;
+
+    for (int i = 0; i < options->operations; i++) {
+        size_t bytes = options->sizes.first * ftc_perf_operation_blocks(options->operation[i], job);
+        least = bytes > least ? bytes : least;
+    }
+    return least > options->sizes.last ? least : options->sizes.last;
+}
+
 static int measure_all(struct ftc_perf_results *results, struct ftc_perf_job *job)
 {
     const struct ftc_perf_options *options = results->options;
     struct ftc_perf_bench bench = {.job = job, .options = options};
     struct ftc_perf_deaths *deaths = NULL;
     uint64_t random = options->seed;
-    int rc = ftc_perf_buffers_init(&bench.buffers, options->sizes.last);
+    int rc = ftc_perf_buffers_init(&bench.buffers, room(options, job), job->size);
 
     if (rc == 0 && options->kills > 0)
         rc = ftc_perf_deaths_init(job, &deaths);

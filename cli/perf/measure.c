@@ -35,7 +35,7 @@ static int check_result(struct ftc_perf_bench *bench)
     size_t count = bench->bytes / sizeof(double);
     int living = bench->job->living;
 
-    ftc_perf_operation_fill(bench->job, &bench->buffers, count);
+    ftc_perf_operation_fill(bench->operation, bench->job, &bench->buffers, count);
     if (ftc_perf_run(bench, 1) != 0)
         return -1;
     bench->how = bench->operation->baseline ? (struct ftc_perf_how){.algorithm = "unprotected"}

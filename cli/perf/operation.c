@@ -6,7 +6,8 @@
 
 #include "cli/perf/baseline/baseline.h"
 
-#define PERIOD 7 /* not a power of two, so that an element in the wrong place is found */
+#define PERIOD    7 /* not a power of two, so that an element in the wrong place is found */
+#define UNTOUCHED (-1.0)
 
 static int run_allreduce(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
                          size_t count)
@@ -64,23 +65,150 @@ static int run_voted(const struct ftc_perf_job *job, const struct ftc_perf_buffe
     return ftc_baseline_allreduce(FTC_DOUBLING_VOTED, b->send, b->recv, count, job->world);
 }
 
+/* --- blocks of each rank --- */
+
+static int run_allgather(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                         size_t count)
+{
+    return ftc_allgather(b->send, b->recv, count, FTC_DOUBLE, job->world);
+}
+
+static int run_allgatherv(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                          size_t count)
+{
+    return ftc_allgatherv(b->send, count, b->recv, b->counts, b->displs, FTC_DOUBLE, job->world);
+}
+
+static int run_gather(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                      size_t count)
+{
+    return ftc_gather(b->send, b->recv, count, FTC_DOUBLE, job->lead, job->world);
+}
+
+static int run_gatherv(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                       size_t count)
+{
+    return ftc_gatherv(b->send, count, b->recv, b->counts, b->displs, FTC_DOUBLE, job->lead,
+                       job->world);
+}
+
+static int run_scatter(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                       size_t count)
+{
+    return ftc_scatter(b->send, b->recv, count, FTC_DOUBLE, job->lead, job->world);
+}
+
+static int run_scatterv(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                        size_t count)
+{
+    return ftc_scatterv(b->send, b->counts, b->displs, b->recv, count, FTC_DOUBLE, job->lead,
+                        job->world);
+}
+
+static int run_alltoall(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                        size_t count)
+{
+    return ftc_alltoall(b->send, b->recv, count, FTC_DOUBLE, job->world);
+}
+
+static int run_alltoallv(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                         size_t count)
+{
+    (void)count;
+    return ftc_alltoallv(b->send, b->counts, b->displs, b->recv, b->counts, b->displs, FTC_DOUBLE,
+                         job->world);
+}
+
+static int run_reduce_scatter_block(const struct ftc_perf_job *job,
+                                    const struct ftc_perf_buffers *b, size_t count)
+{
+    return ftc_reduce_scatter_block(b->send, b->recv, count, FTC_DOUBLE, FTC_SUM, job->world);
+}
+
+static int run_reduce_scatter(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                              size_t count)
+{
+    (void)count;
+    return ftc_reduce_scatter(b->send, b->recv, b->counts, FTC_DOUBLE, FTC_SUM, job->world);
+}
+
+static int run_scan(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count)
+{
+    return ftc_scan(b->send, b->recv, count, FTC_DOUBLE, FTC_SUM, job->world);
+}
+
+static int run_exscan(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                      size_t count)
+{
+    return ftc_exscan(b->send, b->recv, count, FTC_DOUBLE, FTC_SUM, job->world);
+}
+
+/* --- inputs and results --- */
+
 static double input(int rank, size_t i)
 {
     return (double)(rank + 1) + (double)(i % PERIOD);
 }
 
-static double expected_sum(const struct ftc_perf_job *job, size_t i)
+/* The sum of the living ranks below `end`. UNTOUCHED if there is none. */
+static double sum_below(const struct ftc_perf_job *job, int end, size_t i)
 {
     double sum = 0;
 
-    for (int rank = 0; rank < job->size; rank++)
+    for (int rank = 0; rank < end; rank++)
         sum += job->failed[rank] ? 0 : input(rank, i);
-    return sum;
+    return sum == 0 ? UNTOUCHED : sum;
 }
 
-static double expected_root(const struct ftc_perf_job *job, size_t i)
+static double expected_sum(const struct ftc_perf_job *job, size_t count, int block, size_t i)
 {
+    (void)count, (void)block;
+    return sum_below(job, job->size, i);
+}
+
+static double expected_root(const struct ftc_perf_job *job, size_t count, int block, size_t i)
+{
+    (void)count, (void)block;
     return input(job->lead, i);
+}
+
+/* Block b of the result is what rank b has given. */
+static double expected_blocks(const struct ftc_perf_job *job, size_t count, int block, size_t i)
+{
+    (void)count;
+    return job->failed[block] ? UNTOUCHED : input(block, i);
+}
+
+static size_t in_my_block(const struct ftc_perf_job *job, size_t count, size_t i)
+{
+    return (size_t)job->rank * count + i;
+}
+
+static double expected_exchanged(const struct ftc_perf_job *job, size_t count, int block, size_t i)
+{
+    return expected_blocks(job, count, block, in_my_block(job, count, i));
+}
+
+static double expected_scattered(const struct ftc_perf_job *job, size_t count, int block, size_t i)
+{
+    return expected_root(job, count, block, in_my_block(job, count, i));
+}
+
+static double expected_slice(const struct ftc_perf_job *job, size_t count, int block, size_t i)
+{
+    return expected_sum(job, count, block, in_my_block(job, count, i));
+}
+
+static double expected_scan(const struct ftc_perf_job *job, size_t count, int block, size_t i)
+{
+    (void)count, (void)block;
+    return sum_below(job, job->rank + 1, i);
+}
+
+static double expected_exscan(const struct ftc_perf_job *job, size_t count, int block, size_t i)
+{
+    (void)count, (void)block;
+    return sum_below(job, job->rank, i);
 }
 
 static const double *result_everywhere(const struct ftc_perf_job *job,
@@ -103,29 +231,67 @@ static const double *result_in_place(const struct ftc_perf_job *job,
     return b->send;
 }
 
+/* One row of the table: a name, the words behind it, what is expected and where it is. */
+#define ROW(NAME, WORDS, RESULT, EXPECTED)                                                         \
+    .name = #NAME, .what = WORDS, .sized = true, .run = run_##NAME, .result = RESULT,              \
+    .expected = EXPECTED
+
 const struct ftc_perf_operation ftc_perf_operations[FTC_PERF_OPERATIONS] = {
-    {"allreduce", "allreduce, sum of doubles", true, false, false, run_allreduce, result_everywhere,
-     expected_sum, false},
-    {"reduce", "reduce, sum of doubles", true, true, false, run_reduce, result_at_root,
-     expected_sum, false},
-    {"bcast", "bcast of doubles", true, true, false, run_bcast, result_in_place, expected_root,
-     false},
-    {"barrier", "barrier", false, false, false, run_barrier, NULL, NULL, false},
-    {"validate", "validate", false, false, false, run_validate, NULL, NULL, false},
-    {"gossip", "gossip aggregation, sum of doubles", true, false, true, run_gossip,
-     result_everywhere, expected_sum, false},
-    {"doubling", "recursive doubling, sum of doubles", true, false, true, run_doubling,
-     result_everywhere, expected_sum, true},
-    {"rabenseifner", "Rabenseifner's allreduce, sum of doubles", true, false, true,
-     run_rabenseifner, result_everywhere, expected_sum, true},
-    {"voted", "recursive doubling three times with a vote, sum of doubles", true, false, true,
-     run_voted, result_everywhere, expected_sum, true},
+    {ROW(allreduce, "allreduce, sum of doubles", result_everywhere, expected_sum)},
+    {ROW(reduce, "reduce, sum of doubles", result_at_root, expected_sum), .overlaps = true},
+    {ROW(bcast, "bcast of doubles", result_in_place, expected_root), .overlaps = true},
+    {.name = "barrier", .what = "barrier", .run = run_barrier},
+    {.name = "validate", .what = "validate", .run = run_validate},
+    {ROW(allgather, "allgather of doubles", result_everywhere, expected_blocks),
+     .gets_blocks = true},
+    {ROW(allgatherv, "allgatherv of doubles", result_everywhere, expected_blocks),
+     .gets_blocks = true},
+    {ROW(gather, "gather of doubles", result_at_root, expected_blocks), .overlaps = true,
+     .gets_blocks = true},
+    {ROW(gatherv, "gatherv of doubles", result_at_root, expected_blocks), .gets_blocks = true},
+    {ROW(scatter, "scatter of doubles", result_everywhere, expected_scattered), .overlaps = true,
+     .sends_blocks = true},
+    {ROW(scatterv, "scatterv of doubles", result_everywhere, expected_scattered),
+     .sends_blocks = true},
+    {ROW(alltoall, "alltoall of doubles", result_everywhere, expected_exchanged),
+     .sends_blocks = true, .gets_blocks = true},
+    {ROW(alltoallv, "alltoallv of doubles", result_everywhere, expected_exchanged),
+     .sends_blocks = true, .gets_blocks = true},
+    {ROW(reduce_scatter_block, "reduce_scatter_block, sum of doubles", result_everywhere,
+         expected_slice),
+     .sends_blocks = true},
+    {ROW(reduce_scatter, "reduce_scatter, sum of doubles", result_everywhere, expected_slice),
+     .sends_blocks = true},
+    {ROW(scan, "scan, sum of doubles", result_everywhere, expected_scan)},
+    {ROW(exscan, "exscan, sum of doubles", result_everywhere, expected_exscan)},
+    {ROW(gossip, "gossip aggregation, sum of doubles", result_everywhere, expected_sum),
+     .apart = true},
+    {ROW(doubling, "recursive doubling, sum of doubles", result_everywhere, expected_sum),
+     .apart = true, .baseline = true},
+    {ROW(rabenseifner, "Rabenseifner's allreduce, sum of doubles", result_everywhere, expected_sum),
+     .apart = true, .baseline = true},
+    {ROW(voted, "recursive doubling three times with a vote, sum of doubles", result_everywhere,
+         expected_sum),
+     .apart = true, .baseline = true},
 };
 
-int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes)
+/* --- buffers --- */
+
+size_t ftc_perf_operation_blocks(const struct ftc_perf_operation *operation,
+                                 const struct ftc_perf_job *job)
 {
-    *buffers = (struct ftc_perf_buffers){calloc(1, bytes), calloc(1, bytes)};
-    if (buffers->send == NULL || buffers->recv == NULL)
+    return operation->sends_blocks || operation->gets_blocks ? (size_t)job->size : 1;
+}
+
+int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes, int ranks)
+{
+    size_t *counts = calloc(2 * (size_t)ranks, sizeof(*counts));
+
+    *buffers = (struct ftc_perf_buffers){.send = calloc(1, bytes),
+                                         .recv = calloc(1, bytes),
+                                         .counts = counts,
+                                         .displs = counts != NULL ? counts + ranks : NULL};
+    if (buffers->send == NULL || buffers->recv == NULL || counts == NULL)
         return ftc_perf_fail(
             "no memory for two buffers of %zu bytes in each rank; give a smaller -m", bytes);
     return 0;
@@ -135,14 +301,22 @@ void ftc_perf_buffers_fini(struct ftc_perf_buffers *buffers)
 {
     free(buffers->send);
     free(buffers->recv);
+    free(buffers->counts);
 }
 
-void ftc_perf_operation_fill(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers,
+void ftc_perf_operation_fill(const struct ftc_perf_operation *operation,
+                             const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers,
                              size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    size_t blocks = ftc_perf_operation_blocks(operation, job);
+
+    for (size_t i = 0; i < count * blocks; i++) {
         buffers->send[i] = input(job->rank, i);
-        buffers->recv[i] = -1;
+        buffers->recv[i] = UNTOUCHED;
+    }
+    for (int rank = 0; rank < job->size; rank++) {
+        buffers->counts[rank] = count;
+        buffers->displs[rank] = count * (size_t)rank;
     }
 }
 
@@ -161,17 +335,18 @@ size_t ftc_perf_operation_wrong(const struct ftc_perf_operation *operation,
                                 const struct ftc_perf_job *job,
                                 const struct ftc_perf_buffers *buffers, size_t count)
 {
-    double expected[PERIOD];
     double tolerance = tolerance_of(operation, job);
     const double *result = operation->sized ? operation->result(job, buffers) : NULL;
+    int blocks = operation->gets_blocks ? job->size : 1;
 
-    if (result == NULL)
-        return count;
-    for (size_t i = 0; i < PERIOD; i++)
-        expected[i] = operation->expected(job, i);
-    tolerance *= expected[PERIOD - 1]; /* the largest element */
-    for (size_t i = 0; i < count; i++)
-        if (!(fabs(result[i] - expected[i % PERIOD]) <= tolerance))
-            return i;
+    for (int block = 0; result != NULL && block < blocks; block++) {
+        double expected[PERIOD];
+        for (size_t i = 0; i < PERIOD; i++)
+            expected[i] = operation->expected(job, count, block, i);
+        double most = tolerance * expected[PERIOD - 1]; /* the largest element */
+        for (size_t i = 0; i < count; i++)
+            if (!(fabs(result[(size_t)block * count + i] - expected[i % PERIOD]) <= most))
+                return i;
+    }
     return count;
 }

@@ -196,10 +196,11 @@ static bool read_operation(struct ftc_perf_options *options, const char *name)
         options->operation[options->operations++] = operation;
     }
     return found ||
-           refuse(options,
-                  "\"%s\" is no operation; give allreduce, reduce, bcast, barrier, validate, all, "
-                  "gossip, doubling, rabenseifner or voted",
-                  name);
+           refuse(
+               options,
+               "\"%s\" is no operation; give allreduce, reduce, bcast, ... (ftcoll-perf --help), "
+               "all, gossip, doubling, rabenseifner or voted",
+               name);
 }
 
 static const struct ftc_perf_operation *any_baseline(const struct ftc_perf_options *options)
@@ -221,9 +222,10 @@ static bool any_sized(const struct ftc_perf_options *options)
 static bool check(struct ftc_perf_options *options)
 {
     if (options->operations == 0)
-        return refuse(options,
-                      "which operation? Give allreduce, reduce, bcast, barrier, validate, all "
-                      "or gossip");
+        return refuse(
+            options,
+            "which operation? Give allreduce, reduce, bcast, barrier, validate, another one "
+            "(ftcoll-perf --help), or all");
     if (options->json && options->csv)
         return refuse(options, "--json and --csv exclude each other; give one of them");
     if (options->kills > 0 && options->sizes.first != options->sizes.last)
@@ -301,8 +303,9 @@ static void print_help(const void *arg, FILE *out)
 {
     (void)arg;
     fputs("usage: ftrun -np N ftcoll-perf [options] OPERATION...\n"
-          "Measure collective operations: allreduce, reduce, bcast, barrier, validate, or all of "
-          "these; or gossip.\n"
+          "Measure collective operations: allreduce, reduce, bcast, barrier, validate, allgather, "
+          "allgatherv, gather, gatherv, scatter, scatterv, alltoall, alltoallv, "
+          "reduce_scatter_block, reduce_scatter, scan, exscan, or all of these; or gossip.\n"
           "For comparison, measure allreduces that tolerate no failure: doubling, rabenseifner, "
           "voted.\n\n",
           out);
@@ -316,22 +319,21 @@ static void print_help(const void *arg, FILE *out)
     fputs(
         "\n"
         "Method. Each size begins with an operation whose result is checked. A warm-up and the "
-        "samples "
-        "follow. A sample is the time of one operation, or the mean time in a batch that takes "
-        "about 20 us. "
+        "samples follow. A sample is the time of one operation, or the mean time in a batch that "
+        "takes about 20 us. "
         "The time of the slowest rank counts. Operations follow each other without a pause. So "
         "those of "
-        "bcast and reduce overlap, which go from and to the lowest living rank: their batches take "
-        "about "
-        "1 ms. With --synchronise each operation is timed by itself, from the moment at which a "
+        "bcast, scatter, reduce and gather overlap, which go from and to the lowest living rank: "
+        "their batches take about 1 ms. With --synchronise each operation is timed by itself, from "
+        "the moment at which a "
         "rank leaves "
         "the barrier. Some ranks leave it late, and may find the result there already. Quantiles "
         "are "
         "observed samples: a batch hides its slowest operation, and the p99 of fewer than 100 "
         "samples is "
-        "their maximum. Sums are of double. If a rank dies, its size is measured again with the "
-        "ranks that "
-        "are left.\n\n"
+        "their maximum. Sums are of double. Where a buffer has a block for each rank, the size is "
+        "that of a block, and all blocks together are not larger than the largest "
+        "size. If a rank dies, its size is measured again with the ranks that are left.\n\n"
         "With --per-rank all ranks call at one moment of their clock, so they must be on one host. "
         "The time\n"
         "of a rank runs from the call of the lowest living rank, the root, until the rank has "

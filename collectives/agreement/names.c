@@ -202,7 +202,7 @@ static const char *describe(char words[FTC_MISMATCH_WORDS / 3],
     if (signature->root >= 0)
         snprintf(root, sizeof(root), ", root %d", (int)signature->root);
     snprintf(words, FTC_MISMATCH_WORDS / 3, "%s (%llu bytes of %s%s%s%s)", kind,
-             (unsigned long long)signature->size, ftc_type_name(signature->type),
+             (unsigned long long)signature->size, ftc_type_code_name(signature->type),
              operator_name[0] != '\0' ? ", " : "", operator_name, root);
     return words;
 }

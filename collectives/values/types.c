@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "collectives/values/loops.h"
 
-#define CODE_USER 255
+#define CREATED   "a created type"
 #define PAGE_ZERO 4096 /* no object lies below: such a handle is a number, not a pointer */
 
 struct type_info {
@@ -21,21 +21,39 @@ struct type_info {
 static const struct type_info infos[FTC_TYPES] = {INTEGER_TYPES(INFO_ROW) FLOAT_TYPES(INFO_ROW)
                                                       PAIR_TYPES(INFO_ROW)};
 
-static const struct type_info *info_of(ftc_type type)
+/* Does the number have the form of a type of ftc_type_create()? */
+static bool is_created(ftc_type type)
 {
-    static const struct type_info none = {NULL, 0};
-    return (unsigned)type < FTC_TYPES ? &infos[type] : &none;
+    return (unsigned)type > (unsigned)FTC_TYPE_CREATED &&
+           (unsigned)type < 2 * (unsigned)FTC_TYPE_CREATED;
+}
+
+static struct type_info info_of(ftc_type type)
+{
+    if (is_created(type))
+        return (struct type_info){CREATED, (unsigned)type - (unsigned)FTC_TYPE_CREATED};
+    return (unsigned)type < FTC_TYPES ? infos[type] : (struct type_info){NULL, 0};
 }
 
 FTC_HOT size_t ftc_type_size(ftc_type type)
 {
-    return info_of(type)->size;
+    return info_of(type).size;
 }
 
 const char *ftc_type_name(ftc_type type)
 {
-    const char *name = info_of(type)->name;
+    const char *name = info_of(type).name;
     return name != NULL ? name : "?";
+}
+
+uint8_t ftc_type_code(ftc_type type)
+{
+    return is_created(type) ? FTC_TYPE_CODE_CREATED : (uint8_t)type;
+}
+
+const char *ftc_type_code_name(uint8_t code)
+{
+    return code == FTC_TYPE_CODE_CREATED ? CREATED : ftc_type_name((ftc_type)code);
 }
 
 const char *ftc_operator_name(int operator_code)
@@ -43,8 +61,10 @@ const char *ftc_operator_name(int operator_code)
     static const char *const names[CODES] = {"none", "sum",  "prod", "min",  "max",    "land",
                                              "lor",  "band", "bor",  "bxor", "minloc", "maxloc"};
 
-    if (operator_code == CODE_USER)
+    if (operator_code == FTC_OPERATOR_USER)
         return "user-defined";
+    if (operator_code == FTC_OPERATOR_ORDERED)
+        return "ordered user-defined";
     return operator_code >= 0 && operator_code < CODES ? names[operator_code] : "?";
 }
 
@@ -88,17 +108,21 @@ FTC_HOT int ftc_reduction_init(struct ftc_reduction *reduction, ftc_type type, f
 
     if (r.element_size == 0)
         return ftc_error_set(FTC_ERR_ARG,
-                             "%d is no element type: pass one of FTC_INT8 ... FTC_DOUBLE_INT32",
+                             "%d is no element type: pass one of FTC_INT8 ... FTC_DOUBLE_INT32, or "
+                             "one from ftc_type_create()",
                              (int)type);
+    if (r.element_size > FTC_ELEMENT_MAX)
+        return ftc_error_set(FTC_ERR_TYPE, "operators take elements of at most %d bytes, not %zu",
+                             FTC_ELEMENT_MAX, r.element_size);
     if (code >= SUM && code < CODES) {
         r.operator_code = (int)code;
-        r.builtin = (*best_loops())[type][code];
+        r.builtin = is_created(type) ? NULL : (*best_loops())[type][code];
         if (r.builtin == NULL)
             return ftc_error_set(FTC_ERR_TYPE, "operator %s is not defined for type %s: pass %s",
                                  ftc_operator_name(r.operator_code), ftc_type_name(type),
                                  types_of(r.operator_code));
     } else if (is_user_handle(op)) {
-        r.operator_code = CODE_USER;
+        r.operator_code = op->ordered ? FTC_OPERATOR_ORDERED : FTC_OPERATOR_USER;
         r.user = op;
     } else if (op == FTC_AVG) {
         return ftc_error_set(

@@ -12,11 +12,17 @@
 size_t ftc_type_size(ftc_type type);      /* in bytes; 0: there is no such type */
 const char *ftc_type_name(ftc_type type); /* "int32", ...; "?": there is no such type */
 
+/* The number of a type in a signature. All types of ftc_type_create() have one number. */
+#define FTC_TYPE_CODE_CREATED 255
+uint8_t ftc_type_code(ftc_type type);
+const char *ftc_type_code_name(uint8_t code);
+
 /* What `ftc_op` points to if the operator is user-defined. A built-in operator is a small
  * integer. */
 struct ftc_operator {
     ftc_op_fn *function;
     void *arg;
+    bool ordered; /* it need not commute */
 };
 
 const char *ftc_operator_name(int operator_code); /* "sum", "user-defined", "none" */

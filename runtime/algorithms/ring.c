@@ -240,8 +240,7 @@ static bool advance(struct ftc_comm *comm, struct ftc_request *request)
     const struct ftc_call *call = request->call;
 
     if (request->stage == BEGINS) {
-        ftc_large_begin(run->core, call, ftc_type_size((ftc_type)call->signature.type),
-                        request->receive);
+        ftc_large_begin(run->core, call, call->element, request->receive);
         run->before = ftc_set_count(ftc_member_agreed_failed(comm->member));
         request->stage = STARTS;
     }

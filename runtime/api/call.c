@@ -75,9 +75,9 @@ void ftc_call_leave(struct ftc_comm *comm)
 static int explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
 {
     if (rc == FTC_ERR_ROOT_FAILED)
-        return ftc_error_set(rc,
-                             "rank %d, the root of the broadcast, failed before it could finish",
-                             (int)call->signature.root);
+        return ftc_error_set(rc, "rank %d, the root of the %s, failed before it could finish",
+                             (int)call->signature.root,
+                             call->signature.kind == FTC_CALL_BCAST ? "broadcast" : "scatter");
     if (rc == FTC_ERR_TOO_MANY_FAILURES)
         return ftc_error_set(
             rc, "more than f = %d ranks failed at once in the reduce; repeat it, or use allreduce",

@@ -1,21 +1,22 @@
-/* The collectives of the API: they check the arguments and make calls of them. */
+/* The collectives of the API that combine, the broadcast and the barrier: they check the arguments
+ * and make calls of them. */
 #include <stdint.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/cpu.h"
 #include "base/error.h"
-#include "collectives/values/types.h"
-#include "runtime/api/call.h"
+#include "runtime/api/collective.h"
 
-static int check_root(const ftc_comm *comm, int root)
+/* --- arguments --- */
+
+FTC_HOT int ftc_check_root(const struct ftc_comm *comm, int root)
 {
     if (root < 0 || root >= comm->size)
         return ftc_error_set(FTC_ERR_ARG, "root %d is outside 0..%d", root, comm->size - 1);
     return 0;
 }
 
-/* *size is the number of bytes of `count` elements. */
-FTC_HOT static int check_size(size_t count, ftc_type type, size_t *size)
+FTC_HOT int ftc_check_size(size_t count, ftc_type type, size_t *size)
 {
     size_t element = ftc_type_size(type);
 
@@ -28,70 +29,206 @@ FTC_HOT static int check_size(size_t count, ftc_type type, size_t *size)
     return 0;
 }
 
-/* *input is where the input is: `send`, or `recv` with FTC_IN_PLACE. */
-FTC_HOT static int check_input(const void *send, const void *recv, size_t size, const void **input)
+FTC_HOT int ftc_check_input(const void *send, const void *in_place, size_t size, const void **input)
 {
-    *input = send == FTC_IN_PLACE ? recv : send;
+    *input = send == FTC_IN_PLACE ? in_place : send;
     if (size > 0 && *input == NULL)
         return ftc_error_set(FTC_ERR_ARG, "%s is NULL",
                              send == FTC_IN_PLACE ? "recv, with FTC_IN_PLACE," : "send");
     return 0;
 }
 
-FTC_HOT static int reduction_call(struct ftc_reduction *reduction, struct ftc_call *call, int kind,
-                                  const void *send, const void *recv, size_t count, ftc_type type,
+FTC_HOT int ftc_check_receive(const void *recv, size_t size)
+{
+    return size > 0 && recv == NULL ? ftc_error_set(FTC_ERR_ARG, "recv is NULL") : 0;
+}
+
+FTC_HOT int ftc_collective_begin(struct ftc_collective *c, const struct ftc_comm *comm)
+{
+    c->call = (struct ftc_call){0};
+    c->reduction = (struct ftc_reduction){0};
+    c->receive = c->packed = c->own_place = NULL;
+    c->sizes = NULL;
+    c->sizes_count = 0;
+    return ftc_call_begin(comm);
+}
+
+/* --- reductions --- */
+
+/* The contributions up to that of rank `highest` are combined in the order of the ranks. */
+static void in_order(struct ftc_collective *c, const struct ftc_comm *comm, int highest)
+{
+    int kind = c->call.signature.kind;
+
+    ftc_collective_gathers(c, comm, ftc_gathering_combine,
+                           kind == FTC_CALL_EXSCAN ? ftc_gathering_result_of : NULL);
+    c->gathering.reduction = &c->reduction;
+    c->gathering.highest = highest;
+    c->gathering.size = c->call.signature.size;
+    c->call.input_size = c->call.signature.size;
+    c->call.merge = NULL;
+}
+
+FTC_HOT static int reduction_call(struct ftc_collective *c, const struct ftc_comm *comm, int kind,
+                                  const void *send, void *recv, size_t count, ftc_type type,
                                   ftc_op op)
 {
     size_t size = 0;
-    int rc = check_size(count, type, &size);
+    int rc = ftc_check_size(count, type, &size);
 
     if (rc == 0)
-        rc = ftc_reduction_init(reduction, type, op);
+        rc = ftc_reduction_init(&c->reduction, type, op);
     if (rc == 0)
-        rc = check_input(send, recv, size, &call->input);
-    call->signature = (struct ftc_signature){.kind = (uint8_t)kind,
-                                             .type = (uint8_t)type,
-                                             .operator_code = (uint8_t)reduction->operator_code,
-                                             .root = -1,
-                                             .size = size};
-    call->combine = ftc_reduction_combine;
-    call->merge = ftc_reduction_merges(reduction) ? ftc_reduction_merge : NULL;
-    call->combine_arg = reduction;
+        rc = ftc_check_input(send, recv, size, &c->call.input);
+    c->receive = recv;
+    c->call.signature = (struct ftc_signature){.kind = (uint8_t)kind,
+                                               .type = ftc_type_code(type),
+                                               .operator_code = (uint8_t)c->reduction.operator_code,
+                                               .root = -1,
+                                               .size = size};
+    c->call.combine = ftc_reduction_combine;
+    c->call.merge = ftc_reduction_merges(&c->reduction) ? ftc_reduction_merge : NULL;
+    c->call.combine_arg = &c->reduction;
+    c->call.element = c->reduction.element_size;
+    if (rc == 0 && c->reduction.operator_code == FTC_OPERATOR_ORDERED)
+        in_order(c, comm, comm->size - 1);
     return rc;
 }
 
 FTC_HOT FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type,
                                   ftc_op op, ftc_comm *comm)
 {
-    struct ftc_reduction reduction = {0};
-    struct ftc_call call = {0};
-    int rc = ftc_call_begin(comm);
+    struct ftc_collective c;
+    int rc = ftc_collective_begin(&c, comm);
 
     if (rc != 0)
         return rc;
-    rc = reduction_call(&reduction, &call, FTC_CALL_ALLREDUCE, send, recv, count, type, op);
-    if (rc == 0 && call.signature.size > 0 && recv == NULL)
-        rc = ftc_error_set(FTC_ERR_ARG, "recv is NULL");
-    return ftc_call_end(comm, rc == 0 ? ftc_call_run(comm, &call, recv) : rc);
+    rc = reduction_call(&c, comm, FTC_CALL_ALLREDUCE, send, recv, count, type, op);
+    if (rc == 0)
+        rc = ftc_check_receive(recv, c.call.signature.size);
+    return ftc_call_end(comm, rc == 0 ? ftc_call_run(comm, &c.call, recv) : rc);
 }
 
 FTC_HOT FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
                                int root, ftc_comm *comm)
 {
-    struct ftc_reduction reduction = {0};
-    struct ftc_call call = {0};
-    int rc = ftc_call_begin(comm);
+    struct ftc_collective c;
+    int rc = ftc_collective_begin(&c, comm);
 
     if (rc != 0)
         return rc;
-    rc = check_root(comm, root);
+    rc = ftc_check_root(comm, root);
     if (rc == 0)
-        rc = reduction_call(&reduction, &call, FTC_CALL_REDUCE, send, recv, count, type, op);
-    call.signature.root = root;
-    if (rc == 0 && comm->rank == root && call.signature.size > 0 && recv == NULL)
+        rc = reduction_call(&c, comm, FTC_CALL_REDUCE, send, recv, count, type, op);
+    c.call.signature.root = root;
+    if (rc == 0 && comm->rank == root && c.call.signature.size > 0 && recv == NULL)
         rc = ftc_error_set(FTC_ERR_ARG, "recv is NULL at the root");
-    return ftc_call_end(comm, rc == 0 ? ftc_call_run(comm, &call, recv) : rc);
+    return ftc_call_end(comm, rc == 0 ? ftc_call_run(comm, &c.call, recv) : rc);
 }
+
+/* This rank gets `size` bytes of the combined vector, from `offset` on. */
+static int take_slice(struct ftc_collective *c, size_t offset, size_t size)
+{
+    if (c->call.take != NULL) {
+        c->gathering.from = offset;
+        c->gathering.size = size;
+    } else {
+        c->call.slice_offset = offset;
+        c->call.slice_size = size;
+    }
+    return ftc_check_receive(c->receive, size);
+}
+
+static int reduce_scatter(struct ftc_collective *c, const struct ftc_comm *comm, const void *send,
+                          void *recv, const struct ftc_parts *parts, ftc_type type, ftc_op op)
+{
+    size_t total = ftc_parts_total(parts) / parts->element;
+    int rc = reduction_call(c, comm, FTC_CALL_REDUCE_SCATTER, send, recv, total, type, op);
+
+    return rc == 0
+               ? take_slice(c, ftc_part_offset(parts, comm->rank), ftc_part_size(parts, comm->rank))
+               : rc;
+}
+
+FTC_API int ftc_reduce_scatter_block(const void *send, void *recv, size_t count, ftc_type type,
+                                     ftc_op op, ftc_comm *comm)
+{
+    struct ftc_collective c;
+    struct ftc_parts parts;
+    int rc = ftc_collective_begin(&c, comm);
+
+    if (rc != 0)
+        return rc;
+    rc = ftc_parts_init(&parts, comm->size, type, count, NULL, NULL);
+    if (rc == 0)
+        rc = reduce_scatter(&c, comm, send, recv, &parts, type, op);
+    return ftc_collective_end(&c, comm, rc);
+}
+
+/* The parts lie one behind the other. Too many elements are found later, by their sum. */
+static void line_up(size_t *offsets, const size_t *counts, int ranks)
+{
+    size_t at = 0;
+
+    for (int rank = 0; rank < ranks; rank++) {
+        offsets[rank] = at;
+        at += counts[rank];
+    }
+}
+
+FTC_API int ftc_reduce_scatter(const void *send, void *recv, const size_t counts[], ftc_type type,
+                               ftc_op op, ftc_comm *comm)
+{
+    struct ftc_collective c;
+    struct ftc_parts parts;
+    int rc = ftc_collective_begin(&c, comm);
+
+    if (rc != 0)
+        return rc;
+    size_t *offsets = calloc((size_t)comm->size, sizeof(*offsets));
+    if (offsets == NULL)
+        rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for %d displacements", comm->size);
+    else if (counts == NULL)
+        rc = ftc_error_set(FTC_ERR_ARG, "counts is NULL");
+    if (rc == 0) {
+        line_up(offsets, counts, comm->size);
+        rc = ftc_parts_init(&parts, comm->size, type, 0, counts, offsets);
+    }
+    if (rc == 0)
+        rc = reduce_scatter(&c, comm, send, recv, &parts, type, op);
+    free(offsets);
+    return ftc_collective_end(&c, comm, rc);
+}
+
+static int scan(int kind, const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                ftc_comm *comm)
+{
+    struct ftc_collective c;
+    int rc = ftc_collective_begin(&c, comm);
+
+    if (rc != 0)
+        return rc;
+    rc = reduction_call(&c, comm, kind, send, recv, count, type, op);
+    if (rc == 0)
+        rc = ftc_check_receive(recv, c.call.signature.size);
+    if (rc == 0)
+        in_order(&c, comm, kind == FTC_CALL_EXSCAN ? comm->rank - 1 : comm->rank);
+    return ftc_collective_end(&c, comm, rc);
+}
+
+FTC_API int ftc_scan(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                     ftc_comm *comm)
+{
+    return scan(FTC_CALL_SCAN, send, recv, count, type, op, comm);
+}
+
+FTC_API int ftc_exscan(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                       ftc_comm *comm)
+{
+    return scan(FTC_CALL_EXSCAN, send, recv, count, type, op, comm);
+}
+
+/* --- broadcast and barrier --- */
 
 FTC_HOT FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm)
 {
@@ -101,15 +238,15 @@ FTC_HOT FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int roo
 
     if (rc != 0)
         return rc;
-    rc = check_root(comm, root);
+    rc = ftc_check_root(comm, root);
     if (rc == 0)
-        rc = check_size(count, type, &size);
+        rc = ftc_check_size(count, type, &size);
     if (rc == 0 && size > 0 && buffer == NULL)
         rc = ftc_error_set(FTC_ERR_ARG, "buffer is NULL");
     if (rc != 0)
         return ftc_call_end(comm, rc);
     call.signature = (struct ftc_signature){
-        .kind = FTC_CALL_BCAST, .type = (uint8_t)type, .root = root, .size = size};
+        .kind = FTC_CALL_BCAST, .type = ftc_type_code(type), .root = root, .size = size};
     call.input = comm->rank == root ? buffer : NULL;
     return ftc_call_end(comm, ftc_call_run(comm, &call, comm->rank == root ? NULL : buffer));
 }

@@ -76,7 +76,7 @@ static const char *board_masks(const struct ftc_choice_job *job,
                                const struct ftc_signature *signature)
 {
     (void)job;
-    if (signature->kind == FTC_CALL_BCAST)
+    if (ftc_call_from_root(signature->kind))
         return "any number of ranks but the root";
     return signature->size > FTC_BOARD_BLOCK ? "any number in the first 128 KiB, then none"
                                              : "any number";
@@ -91,7 +91,7 @@ static int all_others(const struct ftc_choice_job *job, const struct ftc_signatu
 /* A death behind the first block costs another start. */
 static int board_masked(const struct ftc_choice_job *job, const struct ftc_signature *signature)
 {
-    bool one_block = signature->kind == FTC_CALL_BCAST || signature->size <= FTC_BOARD_BLOCK;
+    bool one_block = ftc_call_from_root(signature->kind) || signature->size <= FTC_BOARD_BLOCK;
 
     return one_block ? all_others(job, signature) : 0;
 }
@@ -105,6 +105,8 @@ static const char *ring_refuses(const struct ftc_choice_job *job,
 
     if (signature->kind != FTC_CALL_ALLREDUCE)
         return "it runs allreduces alone";
+    if (signature->operator_code == FTC_OPERATOR_ORDERED)
+        return "the operator does not commute";
     if (job->member.ranks == 1)
         return "there is one rank";
     if (config->large == FTC_CONFIG_LARGE_OFF)
@@ -146,7 +148,7 @@ static const char *levels_refuses(const struct ftc_choice_job *job,
 static const char *levels_masks(const struct ftc_choice_job *job,
                                 const struct ftc_signature *signature)
 {
-    if (signature->kind == FTC_CALL_BCAST)
+    if (ftc_call_from_root(signature->kind))
         return "any number of ranks but the root and the delegates of nodes";
     if (ftc_choice_exchanges(job, signature, FTC_CHOICE_LEVELS))
         return "any number of ranks that are not their node's delegate";
@@ -183,21 +185,20 @@ static const char *any_number(const struct ftc_choice_job *job,
                               const struct ftc_signature *signature)
 {
     (void)job;
-    return signature->kind == FTC_CALL_REDUCE ? "any number"
-                                              : "any number, but not the coordinator";
+    return ftc_call_to_root(signature->kind) ? "any number" : "any number, but not the coordinator";
 }
 
 static int f_masked(const struct ftc_choice_job *job, const struct ftc_signature *signature)
 {
-    return signature->kind == FTC_CALL_BCAST ? all_others(job, signature) : job->member.f;
+    return ftc_call_from_root(signature->kind) ? all_others(job, signature) : job->member.f;
 }
 
 static const char *up_to_f(const struct ftc_choice_job *job, const struct ftc_signature *signature)
 {
     (void)job;
-    if (signature->kind == FTC_CALL_BCAST)
+    if (ftc_call_from_root(signature->kind))
         return "any number of ranks but the root";
-    return signature->kind == FTC_CALL_REDUCE ? "up to f" : "up to f, but not the coordinator";
+    return ftc_call_to_root(signature->kind) ? "up to f" : "up to f, but not the coordinator";
 }
 
 const struct ftc_choice ftc_choices[FTC_CHOICES] = {

@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/probes.h"
+#include "collectives/values/blocks.h"
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/mismatch.h"
 #include "runtime/comm/publish.h"
@@ -79,6 +80,23 @@ static void log_verdict(struct ftc_comm *comm, int status)
             status == FTC_SUCCESS ? "were wrong and are corrected" : "differ; none is taken");
 }
 
+/* What this rank gets of the value. The member has found the value to be sound. */
+static int take_result(const struct ftc_comm *comm, const struct ftc_request *request,
+                       const struct ftc_value *value)
+{
+    const struct ftc_call *call = request->call;
+    struct ftc_member_report report;
+
+    ftc_member_report(comm->member, &report);
+    if (ftc_signature_gathers(&call->signature))
+        return ftc_blocks_take(value, report.failed, call, request->receive);
+    if (ftc_call_table[call->signature.kind].slices)
+        return ftc_slice_take(value, call, request->receive);
+    if (value->size > 0)
+        memcpy(request->receive, ftc_value_bytes(value), value->size);
+    return FTC_SUCCESS;
+}
+
 static void output_deliver(struct ftc_comm *comm, const struct ftc_output *output)
 {
     struct ftc_request *request = comm->deciding;
@@ -86,8 +104,8 @@ static void output_deliver(struct ftc_comm *comm, const struct ftc_output *outpu
     assert(request != NULL);
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_DELIVER);
     ftc_algorithms_deliver(comm, output);
-    if (output->status == FTC_SUCCESS && request->receive != NULL && output->result.size > 0)
-        memcpy(request->receive, ftc_value_bytes(&output->result), output->result.size);
+    if (output->status == FTC_SUCCESS && request->receive != NULL)
+        ftc_progress_must(comm->process, take_result(comm, request, &output->result));
     request->status = output->status;
     request->decided = true;
     comm->deciding = NULL;

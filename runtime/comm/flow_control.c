@@ -110,8 +110,8 @@ void ftc_flow_control_note(struct ftc_comm *comm, const struct ftc_call *call)
     *place = bytes;
 }
 
-/* The number of broadcasts that receivers are behind needs no bound here if settle_every is set:
- * each settle_every-th broadcast waits for all ranks. */
+/* The number of broadcasts and scatters that receivers are behind needs no bound here if
+ * settle_every is set: each settle_every-th one waits for all ranks. */
 bool ftc_flow_control_has_room(struct ftc_comm *comm, const struct ftc_call *call)
 {
     const struct ftc_signature *signature = &call->signature;
@@ -119,7 +119,7 @@ bool ftc_flow_control_has_room(struct ftc_comm *comm, const struct ftc_call *cal
     if (comm->process->alone || !runs_ahead(call))
         return true;
     uint64_t k = ftc_member_next_op(comm->member), ahead = most_ahead(comm, k, signature->size);
-    bool settled = signature->kind == FTC_CALL_BCAST && comm->process->config.settle_every > 0;
+    bool settled = ftc_call_from_root(signature->kind) && comm->process->config.settle_every > 0;
     return k <= ahead || (ahead == FTC_OPERATIONS_AHEAD && settled) ||
            have_called(comm, signature, k - ahead);
 }

@@ -95,7 +95,8 @@ END_TEST
 START_TEST(every_code_has_a_text)
 {
     ck_assert_str_eq(ftc_strerror(FTC_SUCCESS), "success");
-    ck_assert_str_eq(ftc_strerror(FTC_ERR_ROOT_FAILED), "the root of the broadcast failed");
+    ck_assert_str_eq(ftc_strerror(FTC_ERR_ROOT_FAILED),
+                     "the root of the broadcast or scatter failed");
 #define HAS_TEXT(name, value, text) ck_assert_str_eq(ftc_strerror(value), text);
     FTC_ERRORS(HAS_TEXT)
     ck_assert_str_eq(ftc_strerror(-1000), "unknown error code");

@@ -5,6 +5,8 @@
 
 bats_require_minimum_version 1.5.0
 
+EVERY_OTHER="allgather allgatherv gather gatherv scatter scatterv alltoall alltoallv reduce_scatter_block reduce_scatter scan exscan"
+
 setup() {
     work=$(mktemp -d)
     cd "$work" || return 1
@@ -47,7 +49,7 @@ column() {
     run --separate-stderr timeout -s KILL 60 "$PERF" -m 8 -t 0.02 all
     [ "$status" -eq 0 ]
     [[ $output == *"1 rank on"*"algorithm self"* ]]
-    [ "$(grep -c '^# ftcoll-perf' <<<"$output")" -eq 5 ]
+    [ "$(grep -c '^# ftcoll-perf' <<<"$output")" -eq 17 ]
 }
 
 @test "--help and --version speak once" {
@@ -75,14 +77,15 @@ column() {
     refused "libftcoll does not have it" 4 doubling
     LD_LIBRARY_PATH=$BASELINE refused "survives no death" 4 --kill 1 doubling
     refused "neither --kill nor --synchronise" 3 --per-rank --synchronise bcast
-    refused "give ftrun -np 7 or more" 4 --kill 1 all
+    refused "give ftrun -np 19 or more" 4 --kill 1 all
     [[ $stderr == *"fewer than 2"* ]]
 }
 
 @test "--json: every operation, every size" {
-    perf 3 -m 8:32 -t 0.01 --json all
+    perf 3 -m 8:32 -t 0.01 --json all # blocks of three ranks are measured up to 32 bytes together
     [ "$status" -eq 0 ]
-    [ "$(jq -r '[.tables[].operation] | join(" ")' <<<"$output")" = "allreduce reduce bcast barrier validate" ]
+    [ "$(jq -r '[.tables[].operation] | join(" ")' <<<"$output")" = "allreduce reduce bcast barrier validate $EVERY_OTHER" ]
+    jq -e '.tables | map(select(.operation == "alltoall"))[0].rows | length == 1' <<<"$output"
     [ "$(jq -c '[.tables[0].rows[].bytes]' <<<"$output")" = "[8,16,32]" ]
     jq -e '.schema == 1 and .ranks == 3 and .living == 3' <<<"$output"
     jq -e 'all(.tables[].rows[]; .min_us <= .median_us and .median_us <= .p99_us and .p99_us <= .max_us)' <<<"$output"
@@ -262,11 +265,16 @@ END
 }
 
 @test "--kill in every operation, with every failure-information scheme" {
+    local scheme operations
     for scheme in list count bit; do
-        perf 8 --set failure_info.scheme=$scheme -- --kill 1 --csv all
-        [ "$status" -eq 0 ]
-        [ "${lines[0]}" = operation,algorithm,bytes,rank,survivors,first_us,last_us,f,dissemination,tree,correction ]
-        [ "$(tail -n +2 <<<"$output" | cut -d , -f 1 | tr '\n' ' ')" = "allreduce reduce bcast barrier validate " ]
+        for operations in "allreduce reduce bcast barrier validate" "allgather allgatherv gather gatherv scatter scatterv" \
+            "alltoall alltoallv reduce_scatter_block reduce_scatter scan exscan"; do
+            # shellcheck disable=SC2086
+            perf 8 --set failure_info.scheme=$scheme -- --kill 1 --csv $operations
+            [ "$status" -eq 0 ]
+            [ "${lines[0]}" = operation,algorithm,bytes,rank,survivors,first_us,last_us,f,dissemination,tree,correction ]
+            [ "$(tail -n +2 <<<"$output" | cut -d , -f 1 | tr '\n' ' ')" = "$operations " ]
+        done
     done
 }
 
@@ -294,8 +302,8 @@ END
         "$FTRUN" --print-algorithms -np 4 --set collectives.large_at=4096 --set "$setting" >"$BATS_TEST_TMPDIR/printed"
         perf 4 --set collectives.large_at=4096 --set "$setting" -- -m 8K:8K -i 3 --csv all
         [ "$status" -eq 0 ]
-        for operation in allreduce reduce bcast barrier validate; do
-            line=$(grep "^$operation[,:]" "$BATS_TEST_TMPDIR/printed" | tail -n 1)
+        for operation in allreduce reduce bcast barrier validate allgather gather scatter alltoall reduce_scatter scan exscan; do
+            line=$(grep -E "^(.*, )?$operation[,:]" "$BATS_TEST_TMPDIR/printed" | tail -n 1)
             grep -q "^$operation,${line##*: }," <<<"$output"
         done
     done

@@ -34,7 +34,7 @@ static void stage_init(struct stage *stage, const struct ftc_perf_options *optio
         .job = &stage->job, .options = options, .operation = &slow_at_first};
     ck_assert_int_eq(ftc_init(NULL, &stage->world), FTC_SUCCESS);
     ck_assert_int_eq(ftc_perf_job_init(&stage->job, stage->world), 0);
-    ck_assert_int_eq(ftc_perf_buffers_init(&stage->bench.buffers, sizeof(double)), 0);
+    ck_assert_int_eq(ftc_perf_buffers_init(&stage->bench.buffers, sizeof(double), 1), 0);
 }
 
 static void stage_fini(struct stage *stage)

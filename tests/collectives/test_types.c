@@ -384,8 +384,8 @@ END_TEST
 
 START_TEST(what_is_no_type_or_operator_is_refused)
 {
-    static const struct ftc_operator empty = {NULL, NULL};
-    static const int types[] = {0, FTC_TYPES, 255, -1, INT32_MIN, INT32_MAX};
+    static const struct ftc_operator empty = {0};
+    static const int types[] = {0, FTC_TYPES, 255, -1, INT32_MIN, FTC_TYPE_CREATED};
     static const intptr_t handles[] = {0, CODES, 255, 4095, -1, -8 + 1};
 
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
@@ -410,6 +410,7 @@ START_TEST(names_and_sizes)
     ck_assert_str_eq(ftc_operator_name(SUM), "sum");
     ck_assert_str_eq(ftc_operator_name(MAXLOC), "maxloc");
     ck_assert_str_eq(ftc_operator_name(255), "user-defined");
+    ck_assert_str_eq(ftc_operator_name(254), "ordered user-defined");
     ck_assert_str_eq(ftc_operator_name(12), "?");
     ck_assert_str_eq(ftc_operator_name(-1), "?");
 }
@@ -441,10 +442,35 @@ static void gcd(const void *in, void *inout, size_t count, ftc_type type, void *
     *seen = (struct seen){seen->calls + 1, count, type};
 }
 
+START_TEST(created_types_have_a_size_and_take_user_defined_operators_alone)
+{
+    const ftc_type type = (ftc_type)(FTC_TYPE_CREATED + 24),
+                   large = (ftc_type)(FTC_TYPE_CREATED + FTC_ELEMENT_MAX + 1);
+    const struct ftc_operator user = {.function = gcd},
+                              ordered = {.function = gcd, .ordered = true};
+    struct ftc_reduction reduction;
+
+    ck_assert_uint_eq(ftc_type_size(type), 24);
+    ck_assert_uint_eq(ftc_type_size((ftc_type)INT32_MAX), 0x3fffffff);
+    ck_assert_str_eq(ftc_type_name(type), "a created type");
+    ck_assert_str_eq(ftc_type_code_name(ftc_type_code(type)), "a created type");
+    ck_assert_str_eq(ftc_type_code_name(ftc_type_code(FTC_INT8)), "int8");
+    check_refused(type, FTC_SUM, FTC_ERR_TYPE);
+    check_refused(type, FTC_MAXLOC, FTC_ERR_TYPE);
+    check_refused(large, &user, FTC_ERR_TYPE);
+    ck_assert_int_eq(ftc_reduction_init(&reduction, type, &user), FTC_SUCCESS);
+    ck_assert_int_eq(reduction.operator_code, FTC_OPERATOR_USER);
+    ck_assert(!ftc_reduction_merges(&reduction));
+    ck_assert_int_eq(ftc_reduction_init(&reduction, type, &ordered), FTC_SUCCESS);
+    ck_assert_int_eq(reduction.operator_code, FTC_OPERATOR_ORDERED);
+    ck_assert_uint_eq(reduction.element_size, 24);
+}
+END_TEST
+
 START_TEST(a_user_defined_operator_gets_what_it_asked_for)
 {
     struct seen seen = {0};
-    const struct ftc_operator user = {gcd, &seen};
+    const struct ftc_operator user = {.function = gcd, .arg = &seen};
     struct ftc_reduction reduction;
     _Alignas(16) uint32_t in[3] = {12, 5, 0}, inout[3] = {18, 7, 9};
 
@@ -472,6 +498,7 @@ int main(void)
     tcase_add_test(tc, operators_are_defined_for_their_types_only);
     tcase_add_test(tc, what_is_no_type_or_operator_is_refused);
     tcase_add_test(tc, names_and_sizes);
+    tcase_add_test(tc, created_types_have_a_size_and_take_user_defined_operators_alone);
     tcase_add_test(tc, a_user_defined_operator_gets_what_it_asked_for);
     tcase_set_timeout(tc, 300);
     Suite *suite = suite_create("types");

@@ -54,6 +54,34 @@ prints() {
     prints operator "rank "{0,1,2,3}": 12 and 1"
 }
 
+@test "ordered: the steps of ranks 0 to 3, one after the other" {
+    prints ordered "rank "{0,1,2,3}": 1 becomes 27"
+}
+
+@test "allgather: rank 2 dies" {
+    prints allgather "rank "{0,1,3}": 0 10 -1 30"
+}
+
+@test "gather: rank 0 has what ranks 1 to 3 have given" {
+    prints gather 10 20 21 30 31 32
+}
+
+@test "scatter" {
+    prints scatter "rank 0: 0 and 0.5" "rank 1: 1 and 1.5" "rank 2: 2 and 2.5" "rank 3: 3 and 3.5"
+}
+
+@test "alltoall" {
+    prints alltoall "rank 0: 0 10 20 30" "rank 1: 1 11 21 31" "rank 2: 2 12 22 32" "rank 3: 3 13 23 33"
+}
+
+@test "reduce_scatter" {
+    prints reduce_scatter "rank 0: 6" "rank 1: 46" "rank 2: 86" "rank 3: 126"
+}
+
+@test "scan" {
+    prints scan "rank 0: lines 0 to 99" "rank 1: lines 100 to 200" "rank 2: lines 201 to 302" "rank 3: lines 303 to 405"
+}
+
 @test "error" {
     prints error "version: 0.1.0" "code: -4, operator not defined for this type" \
         "cause: operator band is not defined for type double: pass an integer type"

@@ -138,7 +138,8 @@ END_TEST
 
 START_TEST(errors_have_words)
 {
-    ck_assert_str_eq(ftc_strerror(FTC_ERR_ROOT_FAILED), "the root of the broadcast failed");
+    ck_assert_str_eq(ftc_strerror(FTC_ERR_ROOT_FAILED),
+                     "the root of the broadcast or scatter failed");
     ck_assert_ptr_nonnull(ftc_strerror(-9999));
     ck_assert_str_eq(ftc_version(), "0.1.0");
 }

@@ -1,0 +1,136 @@
+/* Running one collective of the API. */
+#include "runtime/api/collective.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+int ftc_collective_room(struct ftc_collective *c, size_t size)
+{
+    c->packed = malloc(size > 0 ? size : 1);
+    if (c->packed == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for %zu bytes of input", size);
+    c->call.input = c->packed;
+    return FTC_SUCCESS;
+}
+
+/* --- sizes --- */
+
+_Noreturn static void differ(struct ftc_comm *comm, int from, int to)
+{
+    char words[128];
+
+    snprintf(words, sizeof(words),
+             "rank %d does not send as many elements to rank %d as that rank expects", from, to);
+    ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, words);
+}
+
+static size_t bytes_of(uint64_t size)
+{
+    return size > 0 ? (size_t)size - 1 : 0;
+}
+
+static int agree(struct ftc_comm *comm, struct ftc_collective *c)
+{
+    struct ftc_reduction reduction;
+    int rc = ftc_reduction_init(&reduction, FTC_UINT64, FTC_MAX);
+    struct ftc_call call = {.signature = {.kind = FTC_CALL_SIZES,
+                                          .type = FTC_UINT64,
+                                          .operator_code = (uint8_t)reduction.operator_code,
+                                          .root = -1,
+                                          .size = c->sizes_count * sizeof(*c->sizes)},
+                            .input = c->sizes,
+                            .combine = ftc_reduction_combine,
+                            .merge = ftc_reduction_merge,
+                            .combine_arg = &reduction,
+                            .element = sizeof(*c->sizes)};
+
+    return rc == FTC_SUCCESS ? ftc_call_run(comm, &call, c->sizes + c->sizes_count) : rc;
+}
+
+/* The root compares the contributions with its places. */
+static void take_sizes_of_gather(struct ftc_comm *comm, struct ftc_collective *c)
+{
+    const uint64_t *sizes = c->sizes + c->sizes_count;
+    int root = c->call.signature.root;
+
+    for (int rank = 0; rank < comm->size; rank++) {
+        if (bytes_of(sizes[rank]) > c->call.signature.size)
+            c->call.signature.size = bytes_of(sizes[rank]);
+        if (comm->rank == root && sizes[rank] > 0 &&
+            bytes_of(sizes[rank]) != ftc_part_size(&c->gathering.places, rank))
+            differ(comm, rank, root);
+    }
+}
+
+/* The sizes are those that the root sends. If it has failed there are none. */
+static void take_sizes_of_scatter(struct ftc_comm *comm, struct ftc_collective *c)
+{
+    const uint64_t *sizes = c->sizes + c->sizes_count;
+    size_t mine = c->call.slice_size, total = 0;
+    int root = c->call.signature.root;
+
+    for (int rank = 0; rank < comm->size; rank++) {
+        size_t size = bytes_of(sizes[rank]);
+        if (rank == comm->rank)
+            c->call.slice_offset = total;
+        if (size > SIZE_MAX / 2 - total || (rank == comm->rank && sizes[rank] > 0 && size != mine))
+            differ(comm, root, rank);
+        total += size;
+    }
+    c->call.signature.size = total;
+}
+
+static int agree_on_sizes(struct ftc_comm *comm, struct ftc_collective *c)
+{
+    int rc = c->sizes_count > 0 ? agree(comm, c) : FTC_SUCCESS;
+
+    if (c->sizes_count == 0 || rc != FTC_SUCCESS)
+        return rc;
+    if (c->call.signature.kind == FTC_CALL_GATHER)
+        take_sizes_of_gather(comm, c);
+    else if (c->call.signature.kind == FTC_CALL_SCATTER)
+        take_sizes_of_scatter(comm, c);
+    else
+        c->call.signature.size = bytes_of(c->sizes[1]);
+    return FTC_SUCCESS;
+}
+
+/* --- running --- */
+
+void ftc_collective_gathers(struct ftc_collective *c, const struct ftc_comm *comm,
+                            ftc_take_fn *take, ftc_place_fn *place)
+{
+    c->gathering = (struct ftc_gathering){
+        .rank = comm->rank, .ranks = comm->size, .mismatched = -1, .highest = -1, .base = -1};
+    c->call.take = take;
+    c->call.place = place;
+    c->call.take_arg = &c->gathering;
+}
+
+static int run(struct ftc_comm *comm, struct ftc_collective *c)
+{
+    int rc = agree_on_sizes(comm, c);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    rc = ftc_call_run(comm, &c->call, c->receive);
+    if (rc == FTC_SUCCESS && c->own_place != NULL)
+        memcpy(c->own_place, c->own, c->own_size);
+    if (c->call.take != NULL && c->gathering.mismatched >= 0)
+        differ(comm, c->gathering.mismatched, comm->rank);
+    return rc;
+}
+
+int ftc_collective_end(struct ftc_collective *c, struct ftc_comm *comm, int rc)
+{
+    if (rc == FTC_SUCCESS)
+        rc = run(comm, c);
+    if (c->call.take != NULL)
+        free(c->gathering.bounds);
+    free(c->packed);
+    free(c->sizes);
+    return ftc_call_end(comm, rc);
+}

@@ -1,0 +1,48 @@
+/* One collective of the API, from its arguments to its result. A function of the API checks its
+ * arguments, and makes a struct ftc_collective of them; then that is run. */
+#ifndef FTC_RUNTIME_API_COLLECTIVE_H
+#define FTC_RUNTIME_API_COLLECTIVE_H
+
+#include "collectives/values/types.h"
+#include "runtime/api/call.h"
+#include "runtime/api/gathering.h"
+
+/* The call, and all that it points to. It must live as long as the call. */
+struct ftc_collective {
+    struct ftc_call call;
+    void *receive; /* the result; NULL: this rank has none */
+    struct ftc_reduction reduction;
+    /* Sizes that the ranks agree on first, since no rank knows all of them: what this rank gives,
+     * and behind it what is decided. Each is 1 more than the bytes; 0: not given. */
+    uint64_t *sizes;
+    size_t sizes_count; /* 0: all are known */
+    void *packed;       /* an input that the call has made; NULL: none */
+    /* The root of a scatter takes its own block to its place. */
+    const void *own;
+    void *own_place; /* NULL: there is nothing to take */
+    size_t own_size;
+    struct ftc_gathering gathering; /* if the call takes contributions; else not initialised */
+};
+
+/* Begins a call of the API (ftc_call_begin()), and clears the struct but for `gathering`. */
+int ftc_collective_begin(struct ftc_collective *c, const struct ftc_comm *comm);
+/* The call takes contributions by `take`, to places by `place` (collectives/call.h). */
+void ftc_collective_gathers(struct ftc_collective *c, const struct ftc_comm *comm,
+                            ftc_take_fn *take, ftc_place_fn *place);
+/* Gives the call `size` bytes of its own for its input. FTC_ERR_NOMEM. */
+int ftc_collective_room(struct ftc_collective *c, size_t size);
+
+/* Runs the call if `rc` is FTC_SUCCESS, frees what it had, and ends the call of the API. Returns
+ * its result, or `rc`. */
+int ftc_collective_end(struct ftc_collective *c, struct ftc_comm *comm, int rc);
+
+/* --- arguments --- */
+
+int ftc_check_root(const struct ftc_comm *comm, int root);
+/* *size is the number of bytes of `count` elements. */
+int ftc_check_size(size_t count, ftc_type type, size_t *size);
+/* *input is where the input is: `send`, or `in_place` if that is FTC_IN_PLACE. */
+int ftc_check_input(const void *send, const void *in_place, size_t size, const void **input);
+int ftc_check_receive(const void *recv, size_t size);
+
+#endif
