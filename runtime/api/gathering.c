@@ -158,7 +158,7 @@ static struct cut cut(size_t piece, size_t piece_size, size_t offset, const void
 }
 
 /* Where the piece of this rank begins in the contribution of `rank`. False: the piece has another
- * size than its place. What the contribution says is not to be trusted: it lies in shared memory. */
+ * size than its place. What the contribution says is not trusted: it lies in shared memory. */
 static bool find_piece(struct ftc_gathering *g, int rank, size_t place_size, size_t *begin)
 {
     *begin = g->from;

@@ -1,7 +1,7 @@
 /*
- * Where the contributions of the ranks go in the result of a call (collectives/call.h, ftc_take_fn).
+ * Where the contributions of the ranks go in the result (collectives/call.h, ftc_take_fn).
  * A call takes a piece of each contribution to a place of its own, or combines pieces in the order
- * of the ranks.
+ * of ranks.
  */
 #ifndef FTC_RUNTIME_API_GATHERING_H
 #define FTC_RUNTIME_API_GATHERING_H

@@ -101,7 +101,7 @@ options_of() { # COMMAND...: the long options of its --help
 @test "commands and operations" {
     offers "ftcoll-sim exp" explore
     offers "ftcoll-sim b" barrier bcast broadcast
-    offers "ftcoll-sim explore -n 3 all" allreduce
+    offers "ftcoll-sim explore -n 3 all" allgather allreduce alltoall
     offers "ftcoll-sim nodes all" ""
     offers "ftcoll-sim --dissemination " auto binomial gossip kary lame multicast tree
     offers "ftcoll-perf -i 3 allreduce b" barrier bcast

@@ -68,7 +68,7 @@ leave_behind() {
 --ranks-per-node :: in_slurm --ranks-per-node 1 -np 2 true :: code 7 && grep -q -- "--ranks-per-node" called
 --config :: printf '[job]\nf = 3\n' >a; ftrun --config a --print-config :: grep -qx "f = 3" out
 --set :: ftrun --set job.f=3 --set job.f=4 --print-config :: grep -qx "f = 4" out
---print-algorithms :: ftrun --print-algorithms -np 2 :: code 0 && grep -qx "barrier: board" out
+--print-algorithms :: ftrun --print-algorithms -np 2 :: code 0 && grep -qx "barrier, validate: board" out
 --print-config :: ftrun --print-config :: code 0 && out "[detector]" && out "Set by: default"
 --all :: ftrun --print-config --all :: code 0 && out "[drill]"
 --wdir :: mkdir d; ftrun -np 1 --wdir d pwd :: grep -qx "$PWD/d" out

@@ -41,8 +41,10 @@ documented() {
 out_of_reach() {
     echo ftc_init FTC_ERR_PROTO # a launcher of another version
     echo ftc_init FTC_ERR_UNSUPPORTED # more than 4096 ranks, or ranks that another launcher has mixed among hosts
+    echo ftc_gatherv FTC_ERR_NOMEM # some bytes for each rank
+    echo ftc_reduce_scatter FTC_ERR_NOMEM # likewise
     # Sanitizers then have no memory left for themselves.
-    if [ -n "$SANITIZED" ]; then printf '%s FTC_ERR_NOMEM\n' ftc_init ftc_op_create; fi
+    if [ -n "$SANITIZED" ]; then printf '%s FTC_ERR_NOMEM\n' ftc_init ftc_op_create ftc_op_create_ordered; fi
 }
 
 plays() { # [FTRUN'S OPTIONS --] STORY [NUMBER]
@@ -88,6 +90,7 @@ comes_late() {
     plays -np 2 -- twice
     plays -np 2 -- gossip-memory
     plays -np 3 -f 0 --set collectives.algorithm=corrected -- many
+    plays -np 3 -f 0 --set collectives.algorithm=corrected -- many 1
     plays -np 7 -f 1 --set integrity.mode=vote --set drill.flip=4:partial:62@0/0,4:partial:62@2/0 -- vote
     comes_late
     plays -np 2 --set broadcast.dissemination=multicast --set multicast.interface=no-such -- refused -6

@@ -6,10 +6,10 @@
  *
  *   [ftrun options] walk_app MODE [NUMBER]
  */
-#include <ftcoll.h>
+#include "tests/man/walk.h"
+
 #include <math.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TOO_MANY  ((size_t)1 << 44) /* number of doubles: no memory holds them, but SIZE_MAX does */
-#define PATIENCE  1000              /* steps of 20 ms */
+#define PATIENCE  1000 /* steps of 20 ms */
 #define STEP_US   20000
 #define ROOM_LEFT ((rlim_t)1 << 20) /* bytes; less than the functions below ask for */
 
@@ -43,7 +42,7 @@ static void note(const char *function, int code)
     fclose(file);
 }
 
-static int see(int expected, const char *function, int code)
+int walk_see(int expected, const char *function, int code)
 {
     int kind = code > 0 ? FTC_SUCCESS : code; /* a positive value is a rank or a size */
 
@@ -59,16 +58,14 @@ static int see(int expected, const char *function, int code)
     note(function, kind);
     return code;
 }
-#define SEE(expected, function, arguments) see(expected, #function, function arguments)
 
-static void must(bool good, const char *what)
+void walk_must(bool good, const char *what)
 {
     if (good)
         return;
     fprintf(stderr, "walk_app: not so: %s\n", what);
     exit(99);
 }
-#define MUST(condition) must(condition, #condition)
 
 static ftc_comm *join(void)
 {
@@ -156,6 +153,7 @@ static int all_is_well(ftc_comm *world, long number)
     (void)number;
     MUST(SEE(FTC_SUCCESS, ftc_rank, (world)) < size);
     reductions(world, size);
+    walk_blocks(world);
     SEE(FTC_SUCCESS, ftc_bcast, (&value, 1, FTC_INT32, 0, world));
     MUST(value == 42);
     SEE(FTC_SUCCESS, ftc_barrier, (world));
@@ -229,6 +227,7 @@ static int wrong_arguments(ftc_comm *world, long number)
 
     (void)number;
     wrong_reductions(world);
+    walk_wrong_blocks(world);
     SEE(FTC_ERR_ARG, ftc_init, (NULL, NULL));
     SEE(FTC_ERR_ARG, ftc_init, (&options, &world));
     SEE(FTC_ERR_ARG, ftc_bcast, (NULL, 1, FTC_INT8, 0, world));
@@ -256,6 +255,7 @@ static void all_refuse(ftc_comm *world, int code)
     ftc_gossip_report gossip = {.struct_size = sizeof(gossip)};
     int count = 0;
 
+    walk_refused_blocks(world, code);
     SEE(code, ftc_rank, (world));
     SEE(code, ftc_size, (world));
     SEE(code, ftc_allreduce, (&one, &sum, 1, FTC_INT32, FTC_SUM, world));
@@ -358,10 +358,12 @@ static int no_memory(long number)
     (void)number;
     exhaust();
     int init = ftc_init(NULL, &world), create = ftc_op_create(add, NULL, &op);
+    int ordered = ftc_op_create_ordered(add, NULL, &op);
     struct rlimit limit = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
     MUST(setrlimit(RLIMIT_AS, &limit) == 0);
-    see(FTC_ERR_NOMEM, "ftc_init", init);
-    see(FTC_ERR_NOMEM, "ftc_op_create", create);
+    walk_see(FTC_ERR_NOMEM, "ftc_init", init);
+    walk_see(FTC_ERR_NOMEM, "ftc_op_create", create);
+    walk_see(FTC_ERR_NOMEM, "ftc_op_create_ordered", ordered);
     return 0;
 }
 
@@ -372,6 +374,7 @@ static int gossip_without_memory(ftc_comm *world, long number)
 
     (void)number;
     SEE(FTC_ERR_NOMEM, ftc_gossip_allreduce, (&in, &out, TOO_MANY, FTC_SUM, NULL, world));
+    walk_blocks_without_memory(world);
     return leave(world);
 }
 
@@ -396,22 +399,26 @@ static int root_dies(ftc_comm *world, long number)
         _exit(0);
     SEE(FTC_ERR_ROOT_FAILED, ftc_bcast, (&value, 1, FTC_INT32, 0, world));
     MUST(value == 7);
+    SEE(FTC_ERR_ROOT_FAILED, ftc_scatter, (NULL, &value, 1, FTC_INT32, 0, world));
+    MUST(value == 7);
     return leave(world);
 }
 
 /* With f = 0 and by messages, the last rank dies before the call. The ranks have not agreed on
- * that. */
+ * that. NUMBER: 0 for a reduce, 1 for a gather. */
 static int many_die(ftc_comm *world, long number)
 {
-    int32_t one = 1, sum = 0;
+    int32_t one = 1, sum = 0, all[8] = {0};
 
-    (void)number;
     if (ftc_rank(world) == ftc_size(world) - 1)
         _exit(0);
     await_failures(world, 1);
     int code = ftc_rank(world) == 0 ? FTC_ERR_TOO_MANY_FAILURES : FTC_SUCCESS;
-    SEE(code, ftc_reduce, (&one, &sum, 1, FTC_INT32, FTC_SUM, 0, world));
-    MUST(sum == 0);
+    if (number == 0)
+        SEE(code, ftc_reduce, (&one, &sum, 1, FTC_INT32, FTC_SUM, 0, world));
+    else
+        SEE(code, ftc_gather, (&one, all, 1, FTC_INT32, 0, world));
+    MUST(sum == 0 && all[0] == 0);
     return leave(world);
 }
 

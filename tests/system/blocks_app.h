@@ -1,4 +1,4 @@
-/* What blocks_app.c and blocks_reduce.c share: one rank that calls every collective, and checks what
+/* What blocks_app.c and blocks_reduce.c share: a rank calls every collective, and checks what
  * it gets against the failed set that the library reports. */
 #ifndef FTC_TESTS_BLOCKS_APP_H
 #define FTC_TESTS_BLOCKS_APP_H

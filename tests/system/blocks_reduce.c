@@ -1,4 +1,4 @@
-/* The reductions of blocks_app.c: of numbers that commute, and of texts and matrices that do not. */
+/* The reductions of blocks_app.c: numbers commute, texts and matrices do not. */
 #include "tests/system/blocks_app.h"
 
 #include <stdint.h>
@@ -93,7 +93,7 @@ static const struct kind kinds[] = {
 
 /* --- checks --- */
 
-/* Element `from + i` of the ranks up to `highest`, combined in their order. False: there is none. */
+/* Element `from + i` of ranks up to `highest`, combined in their order. False: there is none. */
 static bool expected(const struct app *app, const struct kind *kind, int highest, size_t i,
                      unsigned char *element)
 {
