@@ -1,4 +1,4 @@
-/* One call of the storm program that gathers, scatters, exchanges or scans, and what a rank can check
+/* A call of the storm program that gathers, scatters, exchanges or scans, and what a rank checks
  * of it. */
 #ifndef FTC_TESTS_SYSTEM_STORM_BLOCKS_H
 #define FTC_TESTS_SYSTEM_STORM_BLOCKS_H
