@@ -9,6 +9,7 @@
 
 #include "collectives/agreement/member.h"
 #include "collectives/spread/fragments.h"
+#include "collectives/values/blocks.h"
 #include "include/ftcoll.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -107,22 +108,25 @@ static void take_outputs(struct fuzz *z, int rc)
 static void call_next(struct fuzz *z)
 {
     enum ftc_call_kind kind =
-        (enum ftc_call_kind)(FTC_CALL_ALLREDUCE + take(z, FTC_CALL_SETTLE - FTC_CALL_ALLREDUCE));
-    bool rooted = kind == FTC_CALL_REDUCE || kind == FTC_CALL_BCAST;
-    bool combines = kind == FTC_CALL_REDUCE || kind == FTC_CALL_ALLREDUCE;
+        (enum ftc_call_kind)(FTC_CALL_ALLREDUCE + take(z, FTC_CALL_KINDS - FTC_CALL_ALLREDUCE));
+    bool rooted = ftc_call_table[kind].rooted;
+    bool ordered = ftc_call_table[kind].reduces && take(z, 4) == 0;
+    bool gathers = ordered || ftc_call_table[kind].gathers;
+    bool combines = ftc_call_table[kind].reduces && !ordered;
     unsigned char input[VALUE_SIZE];
     struct ftc_call call = {.combine = combines ? add_bytes : NULL, .combine_arg = z};
 
-    if (z->under_way || ftc_member_held_back(z->member))
+    if (z->under_way || ftc_member_held_back(z->member) || kind == FTC_CALL_SETTLE)
         return;
     memset(input, 1, sizeof(input));
     call.signature.kind = (uint8_t)kind;
     call.signature.root = rooted ? (int)take(z, (unsigned)z->settings.ranks) : -1;
-    if (rooted || combines) {
+    if (rooted || combines || gathers) {
         call.signature.type = FTC_UINT8;
-        call.signature.operator_code = combines ? 1 : 0;
+        call.signature.operator_code = combines ? 1 : ordered ? FTC_OPERATOR_ORDERED : 0;
         call.signature.size = sizeof(input);
-        call.input = combines || call.signature.root == z->settings.self ? input : NULL;
+        call.input = gathers || combines || call.signature.root == z->settings.self ? input : NULL;
+        call.input_size = gathers ? take(z, VALUE_SIZE + 1) : sizeof(input);
     }
     z->signature = call.signature;
     z->under_way = true;
@@ -179,14 +183,44 @@ static void random_set(struct fuzz *z, struct ftc_set *set)
     }
 }
 
+/* Makes a list with blocks of some ranks, and perhaps changes a byte of it. */
+static void random_list(struct fuzz *z, struct ftc_value *list)
+{
+    static const unsigned char input[2 * VALUE_SIZE];
+    unsigned bits = 1 + take(z, 255);
+
+    for (int rank = 0; bits >> rank != 0; rank++) {
+        struct ftc_value block = {0}, merged;
+        if ((bits >> rank & 1) == 0)
+            continue;
+        size_t size = take(z, 8) == 0 ? take(z, 2 * VALUE_SIZE) : VALUE_SIZE;
+        require(ftc_blocks_make(&block, rank, input, size) == FTC_SUCCESS);
+        if (list->buffer == NULL) {
+            *list = block;
+            continue;
+        }
+        require(ftc_blocks_merge(&merged, list, &block) == FTC_SUCCESS);
+        ftc_value_drop(list);
+        ftc_value_drop(&block);
+        *list = merged;
+    }
+    if (take(z, 4) == 0)
+        ftc_value_bytes(list)[take(z, (unsigned)list->size)] = (unsigned char)take(z, 256);
+}
+
 static void random_value(struct fuzz *z, struct ftc_value *value)
 {
     size_t size = take(z, 4) == 0 ? take(z, 40) : z->signature.size;
 
-    value->buffer = ftc_buffer_new(size);
-    require(value->buffer != NULL);
-    memset(value->buffer->data, 1, size);
-    value->size = size;
+    if (ftc_signature_gathers(&z->signature) && take(z, 8) > 0) {
+        random_list(z, value);
+        size = value->size;
+    } else {
+        value->buffer = ftc_buffer_new(size);
+        require(value->buffer != NULL);
+        memset(value->buffer->data, 1, size);
+        value->size = size;
+    }
     if (size > 0 && z->settings.integrity == FTC_INTEGRITY_CHECKSUM && take(z, 4) > 0)
         ftc_value_seal(value);
 }

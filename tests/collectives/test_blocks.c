@@ -167,7 +167,8 @@ END_TEST
 
 /* --- what is no list --- */
 
-/* Words of a list, and whether it is one. Each block that has bytes has four, which are one word. */
+/* Words of a list, and whether it is one. Each block that has bytes has four, and these are one
+ * word. */
 static const struct {
     uint32_t words[8];
     size_t size;

@@ -67,6 +67,8 @@ quick() {
     row -n 3 -f 1 --crashes 2 reduce:0\*3 # settlements
     row -n 4 -f 0 --crashes 2 reduce:0\*2
     row -n 4 -f 1 --doubling 4 --crashes 2 allreduce validate
+    row -n 4 -f 1 --crashes 2 allgather gather:1
+    row -n 3 -f 1 --crashes 2 scatter:1 reduce-ordered:0 allgather
 }
 
 all() {
@@ -75,6 +77,7 @@ all() {
     core allreduce\*3
     core reduce:0 validate reduce:1
     core bcast:0 bcast:1 bcast:0 --settle-every 2
+    core allgather scatter:1 gather:0
     settings allreduce bcast:1 allreduce
     settings bcast:0 bcast:1 allreduce
     row -n 5 -f 1 --crashes 2 --scheme bit allreduce allreduce
@@ -126,6 +129,7 @@ exchange() {
     row -n 5 -f 1 --doubling 5 --crashes 2 allreduce
     row -n 5 -f 1 --doubling 4 --crashes 1 allreduce\*2
     row -n 6 -f 1 --doubling 6 --crashes 1 allreduce
+    row -n 4 -f 1 --doubling 4 --crashes 2 allgather scan
     for f in 0 1 2; do
         row -n 4 -f "$f" --nodes 2 --doubling 2 --crashes 3 allreduce\*3
         row -n 4 -f "$f" --nodes 3 --doubling 3 --crashes 2 allreduce bcast:1 validate

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "collectives/values/blocks.h"
 #include "sim/model/cluster.h"
 
 void job_begin(struct job *job, int n, int f)
@@ -161,11 +162,35 @@ static int under_way(const struct job *job, int rank)
     return ftc_ledger_called(job->ledger, rank) - 1;
 }
 
+/* The list of the blocks of these ranks. */
+static struct ftc_value blocks_of(struct job *job, int op, const int ranks[])
+{
+    struct ftc_value list = {0}, block, merged;
+    struct ftc_call call;
+
+    for (int r = 0; ranks[r] >= 0; r++) {
+        ftc_ledger_prepare(job->ledger, ranks[r], op, &call);
+        ck_assert_int_eq(ftc_blocks_make(&block, ranks[r], call.input, call.input_size),
+                         FTC_SUCCESS);
+        if (list.buffer == NULL) {
+            list = block;
+            continue;
+        }
+        ck_assert_int_eq(ftc_blocks_merge(&merged, &list, &block), FTC_SUCCESS);
+        ftc_value_drop(&list);
+        ftc_value_drop(&block);
+        list = merged;
+    }
+    return list;
+}
+
 struct ftc_value job_value(struct job *job, int at, const int ranks[])
 {
     struct ftc_call mine, call;
     int op = under_way(job, at);
 
+    if (ftc_program_gathers(&job->program.operation[op]))
+        return blocks_of(job, op, ranks);
     ftc_ledger_prepare(job->ledger, at, op, &mine);
     struct ftc_value value = {.buffer = ftc_buffer_new(mine.signature.size),
                               .size = mine.signature.size};
@@ -181,7 +206,7 @@ struct ftc_decision *job_decision(struct job *job, int at, const int counted[])
 {
     struct ftc_decision *decision = ftc_decision_new(job->settings.ranks);
 
-    if (job->program.operation[under_way(job, at)].kind == FTC_CALL_ALLREDUCE)
+    if (ftc_program_combines_for_all(&job->program.operation[under_way(job, at)]))
         decision->value = job_value(job, at, counted);
     return decision;
 }

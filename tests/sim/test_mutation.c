@@ -155,6 +155,7 @@ static const struct {
     {"allreduce,bcast:1", FTC_SCHEME_BIT, FTC_PREPARE_TREE, 0},
     {"bcast:0,bcast:1,barrier", FTC_SCHEME_COUNT, FTC_PREPARE_DIRECT, 2},
     {"reduce:1,validate", FTC_SCHEME_LIST, FTC_PREPARE_DIRECT, 0},
+    {"allgather,scatter:1", FTC_SCHEME_BIT, FTC_PREPARE_TREE, 0},
 };
 #define EXPLORED (int)(sizeof(explored) / sizeof(explored[0]))
 
