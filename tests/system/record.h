@@ -18,6 +18,10 @@ enum record_kind {
     RECORD_BCASTS,
     RECORD_BARRIER,
     RECORD_VALIDATE,
+    RECORD_BLOCKS, /* gathers to all, scatters, exchanges, scans, operators that do not commute */
+    RECORD_GATHER, /* to a root */
+    RECORD_SIZED,  /* those of RECORD_BLOCKS whose ranks agree on sizes first */
+    RECORD_SIZED_GATHER,
     RECORD_GOSSIP,
     RECORD_KINDS
 };
@@ -45,10 +49,11 @@ static inline uint64_t record_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* A plain reduce gives a result to its root alone, so there is nothing to compare. */
+/* A plain reduce or gather gives a result to its root alone, so there is nothing to compare. */
 static inline int record_is_reduce(uint32_t kind)
 {
-    return kind == RECORD_REDUCE || kind == RECORD_LARGE_REDUCE || kind == RECORD_REDUCES;
+    return kind == RECORD_REDUCE || kind == RECORD_LARGE_REDUCE || kind == RECORD_REDUCES ||
+           kind == RECORD_GATHER || kind == RECORD_SIZED_GATHER;
 }
 
 /* With `gossip`, one operation in five is an aggregation by gossip. Among many ranks, where it
@@ -57,10 +62,11 @@ static inline enum record_kind record_pick(uint64_t seed, uint32_t op, int ranks
                                            int *root)
 {
     static const unsigned char percent[RECORD_KINDS] = {
-        [RECORD_ALLREDUCE] = 36,   [RECORD_LARGE] = 6,   [RECORD_REDUCE] = 12,
-        [RECORD_LARGE_REDUCE] = 3, [RECORD_REDUCES] = 2, [RECORD_BCAST] = 16,
-        [RECORD_LARGE_BCAST] = 4,  [RECORD_BCASTS] = 2,  [RECORD_BARRIER] = 9,
-        [RECORD_VALIDATE] = 10};
+        [RECORD_ALLREDUCE] = 20,   [RECORD_LARGE] = 6,       [RECORD_REDUCE] = 9,
+        [RECORD_LARGE_REDUCE] = 3, [RECORD_REDUCES] = 2,     [RECORD_BCAST] = 10,
+        [RECORD_LARGE_BCAST] = 4,  [RECORD_BCASTS] = 2,      [RECORD_BARRIER] = 5,
+        [RECORD_VALIDATE] = 6,     [RECORD_BLOCKS] = 20,     [RECORD_GATHER] = 5,
+        [RECORD_SIZED] = 5,        [RECORD_SIZED_GATHER] = 3};
     uint64_t state = seed * 1000003u + op;
     uint64_t dice = record_random(&state) % 100;
     int kind = 0;
@@ -78,7 +84,7 @@ static inline unsigned record_operations(enum record_kind kind)
 {
     if (kind == RECORD_REDUCES || kind == RECORD_BCASTS)
         return RECORD_TRAIN;
-    return kind == RECORD_GOSSIP ? 2 : 1;
+    return kind == RECORD_GOSSIP || kind == RECORD_SIZED || kind == RECORD_SIZED_GATHER ? 2 : 1;
 }
 
 #endif

@@ -217,8 +217,9 @@ static bool judge_record(const struct run *run, int rank, const struct record *r
         what = "leaves out a survivor";
     else if (record->board != (run->board && record->kind != RECORD_GOSSIP))
         what = "was reported for another algorithm";
-    else if ((record->kind == RECORD_ALLREDUCE || record->kind == RECORD_LARGE) && run->list &&
-             (all & ~record->counted & ~record->failed) != 0)
+    else if ((record->kind == RECORD_ALLREDUCE || record->kind == RECORD_LARGE ||
+              record->kind == RECORD_BLOCKS || record->kind == RECORD_SIZED) &&
+             run->list && (all & ~record->counted & ~record->failed) != 0)
         what = "leaves out a rank that its failed set does not name";
     else if ((record->failed & alive) != 0)
         what = "has a survivor in its failed set";

@@ -22,6 +22,7 @@
 
 #include "ftcoll.h"
 #include "tests/system/record.h"
+#include "tests/system/storm_blocks.h"
 #include "tests/system/storm_gossip.h"
 
 #define LARGEST   ((4u << 20) + 70000u) /* bytes */
@@ -371,6 +372,22 @@ static void do_gossip(struct app *app, uint32_t op, struct record *record)
     record->counted = ~0ull;
 }
 
+static void do_blocks(struct app *app, uint32_t op, int root, struct record *record)
+{
+    struct storm_blocks done =
+        storm_blocks(app->world, app->seed, op, (enum record_kind)record->kind, root);
+    bool gathers = record_is_reduce(record->kind);
+
+    if (done.what != NULL)
+        wrong(app, op, done.what);
+    if (done.status != FTC_SUCCESS && done.status != FTC_ERR_ROOT_FAILED &&
+        !(gathers && done.status == FTC_ERR_TOO_MANY_FAILURES))
+        wrong(app, op, "a call of blocks failed");
+    record->status = done.status;
+    record->hash = gathers ? 0 : done.hash;
+    record->counted = gathers ? ~0ull : done.counted;
+}
+
 static void run_one(struct app *app, uint32_t op)
 {
     struct record *record = &app->records[op];
@@ -392,6 +409,8 @@ static void run_one(struct app *app, uint32_t op)
         do_bcasts(app, op, root, record);
     else if (kind == RECORD_VALIDATE)
         do_validate(app, op, record);
+    else if (kind >= RECORD_BLOCKS && kind <= RECORD_SIZED_GATHER)
+        do_blocks(app, op, root, record);
     else if (kind == RECORD_GOSSIP)
         do_gossip(app, op, record);
     else if ((record->status = ftc_barrier(app->world)) != FTC_SUCCESS)

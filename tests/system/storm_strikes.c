@@ -73,7 +73,8 @@ void storm_kind(struct run *run)
 
 static bool is_combined(enum record_kind kind)
 {
-    return kind == RECORD_ALLREDUCE || kind == RECORD_LARGE || record_is_reduce(kind);
+    return kind == RECORD_ALLREDUCE || kind == RECORD_LARGE || kind == RECORD_REDUCE ||
+           kind == RECORD_LARGE_REDUCE || kind == RECORD_REDUCES;
 }
 
 static bool may_strike(const struct run *run, enum record_kind kind)

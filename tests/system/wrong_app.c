@@ -2,6 +2,7 @@
  * Wrong use, and use that is only just allowed. wrong_use.bats runs it:
  *
  *   wrong_app mismatch WHAT rank 3 calls WHAT, the others an allreduce of one int32
+ *   wrong_app counts WHAT   in the call WHAT rank 3 sends more than its receiver expects
  *   wrong_app abort CODE    the last rank aborts the job, the others are in a barrier
  *   wrong_app twice         calls ftc_init() a second time
  *   wrong_app operator N    N calls with a user-defined operator; it is freed right after each call
@@ -31,7 +32,7 @@ static _Noreturn void wrong(const char *what)
 
 static void call_something_else(ftc_comm *world, const char *what)
 {
-    int32_t in[2] = {1, 1}, out[2] = {0, 0};
+    int32_t in[2] = {1, 1}, out[2] = {0, 0}, all[64] = {0};
     int failed;
     if (strcmp(what, "bcast") == 0)
         ftc_bcast(out, 1, FTC_INT32, 0, world);
@@ -51,6 +52,10 @@ static void call_something_else(ftc_comm *world, const char *what)
         ftc_allreduce(in, out, 1, FTC_UINT32, FTC_SUM, world);
     else if (strcmp(what, "operator") == 0)
         ftc_allreduce(in, out, 1, FTC_INT32, FTC_MAX, world);
+    else if (strcmp(what, "allgather") == 0)
+        ftc_allgather(in, all, 1, FTC_INT32, world);
+    else if (strcmp(what, "scan") == 0)
+        ftc_scan(in, out, 1, FTC_INT32, FTC_SUM, world);
     else if (strcmp(what, "finalize") == 0)
         exit(ftc_finalize(world) == FTC_SUCCESS ? 0 : 1);
 }
@@ -64,6 +69,33 @@ static void mismatch(ftc_comm *world, const char *what)
         call_something_else(world, what);
     else
         ftc_allreduce(&in, &out, 1, FTC_INT32, FTC_SUM, world);
+    ftc_barrier(world);
+    printf("came through\n");
+}
+
+/* Rank 3 sends two elements to rank 0, which expects one; with scatterv it expects two of it. */
+static void send_too_much(ftc_comm *world, const char *what)
+{
+    enum { MOST = 16 };
+    int32_t in[2 * MOST] = {0}, out[2 * MOST];
+    size_t one[MOST], sent[MOST], displs[MOST];
+    int rank = ftc_rank(world);
+
+    for (int i = 0; i < 2 * MOST; i++)
+        out[i] = -1;
+    for (size_t i = 0; i < MOST; i++) {
+        one[i] = 1;
+        sent[i] = rank == 3 && i == 0 ? 2 : 1;
+        displs[i] = 2 * i;
+    }
+    if (ftc_barrier(world) != FTC_SUCCESS)
+        wrong("barrier failed");
+    if (strcmp(what, "gatherv") == 0)
+        ftc_gatherv(in, rank == 3 ? 2 : 1, out, one, displs, FTC_INT32, 0, world);
+    else if (strcmp(what, "scatterv") == 0)
+        ftc_scatterv(in, one, displs, out, rank == 3 ? 2 : 1, FTC_INT32, 0, world);
+    else
+        ftc_alltoallv(in, sent, displs, out, one, displs, FTC_INT32, world);
     ftc_barrier(world);
     printf("came through\n");
 }
@@ -205,6 +237,8 @@ static void call_everything(ftc_comm *world)
     double in = 1, out = 0;
     int count = 0, none = 0;
     must_refuse(ftc_barrier(world), "barrier");
+    must_refuse(ftc_allgather(&in, &out, 1, FTC_DOUBLE, world), "allgather");
+    must_refuse(ftc_scan(&in, &out, 1, FTC_DOUBLE, FTC_SUM, world), "scan");
     must_refuse(ftc_allreduce(&in, &out, 1, FTC_DOUBLE, FTC_SUM, world), "allreduce");
     must_refuse(ftc_reduce(&in, &out, 1, FTC_DOUBLE, FTC_SUM, 0, world), "reduce");
     must_refuse(ftc_bcast(&in, 1, FTC_DOUBLE, 0, world), "bcast");
@@ -283,6 +317,8 @@ int main(int argc, char **argv)
     int last = ftc_rank(world) == ftc_size(world) - 1;
     if (strcmp(mode, "mismatch") == 0)
         mismatch(world, argc > 2 ? argv[2] : "bcast");
+    else if (strcmp(mode, "counts") == 0)
+        send_too_much(world, argc > 2 ? argv[2] : "alltoallv");
     else if (strcmp(mode, "disagree") == 0)
         disagree(world, argc > 2 ? argv[2] : "everybody-root");
     else if (strcmp(mode, "vector") == 0)

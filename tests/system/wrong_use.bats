@@ -228,10 +228,20 @@ full_shm_is_named() {
     [ "$(grep -vc "^loop_app: \|^ftrun: " <<<"$output")" -eq 0 ]
 }
 
+@test "a rank sends more than its receiver expects: the job ends with 116, and a line says which ranks" {
+    local what
+    for what in gatherv scatterv alltoallv; do
+        run timeout -s KILL 60 "$FTRUN" -np 6 -f 1 --timeout 30 "$WRONG_APP" counts "$what"
+        echo "$what: exit code $status: $output"
+        [ "$status" -eq 116 ]
+        grep -qE "rank (3|0) does not send as many elements to rank (0|3) as that rank expects" <<<"$output"
+    done
+}
+
 @test "ranks in different collectives: the job ends with 116, and a line says who called what" {
     local f what
     for f in 0 1; do
-        for what in bcast bcast-from-here reduce reduce-to-here barrier validate count type operator finalize; do
+        for what in bcast bcast-from-here reduce reduce-to-here barrier validate count type operator allgather scan finalize; do
             run timeout -s KILL 60 "$FTRUN" -np 6 -f "$f" --timeout 30 "$WRONG_APP" mismatch "$what"
             echo "$what f $f: exit code $status: $output"
             [ "$status" -eq 116 ]
