@@ -17,14 +17,14 @@
 #define FTC_FRAME_HEAD 12 /* bytes */
 
 /* Of all messages but those of gossip aggregation, which have one of their own (gossip/wire.h). */
-#define FTC_FRAME_VERSION 9
+#define FTC_FRAME_VERSION 10
 
 /* The communicator of all ranks of a job. 0 is the number of none. */
 #define FTC_COMMUNICATOR_WORLD 1
 
 /* The kinds of messages that are not of the agreement core. Its kinds are small numbers. */
 enum ftc_frame_kind {
-    FTC_FRAME_RING = 253,    /* blocks of large allreduces: ring/large.h */
+    FTC_FRAME_RING = 253,    /* blocks of large values: large/large.h */
     FTC_FRAME_FLOW = 254,    /* flow control: runtime/comm/flow.h */
     FTC_FRAME_BASELINE = 255 /* allreduces without tolerance: cli/perf/baseline/baseline.h */
 };
