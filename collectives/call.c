@@ -11,7 +11,7 @@ const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS] = {
     [FTC_CALL_VALIDATE] = {.name = "validate", .levels = true},
     [FTC_CALL_FINALIZE] = {.name = "finalize", .levels = true},
     [FTC_CALL_GOSSIP] = {.name = "gossip", .has_result = true, .carries = true},
-    [FTC_CALL_LARGE] = {.name = "large allreduce", .has_result = true, .carries = true},
+    [FTC_CALL_LARGE] = {.name = "large value", .has_result = true, .carries = true},
     [FTC_CALL_SETTLE] = {.name = "settlement", .has_result = true, .carries = true},
     [FTC_CALL_ALLGATHER] = {.name = "allgather",
                             .gathers = true,
@@ -35,4 +35,15 @@ const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS] = {
 const char *ftc_call_kind_name(enum ftc_call_kind kind)
 {
     return (unsigned)kind < FTC_CALL_KINDS ? ftc_call_table[kind].name : "?";
+}
+
+void ftc_call_part(const struct ftc_call *call, int ranks, int rank, size_t *offset, size_t *size)
+{
+    if (call->parts != NULL) {
+        *offset = (size_t)call->parts[rank];
+        *size = (size_t)(call->parts[rank + 1] - call->parts[rank]);
+        return;
+    }
+    *size = (size_t)call->signature.size / (size_t)ranks;
+    *offset = *size * (size_t)rank;
 }

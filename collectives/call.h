@@ -17,7 +17,7 @@ enum ftc_call_kind {
     FTC_CALL_VALIDATE,
     FTC_CALL_FINALIZE, /* the barrier at the end of the job */
     FTC_CALL_GOSSIP,   /* the two agreements of a gossip aggregation (gossip/end.h) */
-    FTC_CALL_LARGE,    /* commits an attempt of a large allreduce (ring/large.h) */
+    FTC_CALL_LARGE,    /* commits an attempt of a large value (large/large.h) */
     FTC_CALL_SETTLE,   /* no call: a settlement, which nobody calls (agreement.md, rule 9) */
     FTC_CALL_ALLGATHER,
     FTC_CALL_GATHER,
@@ -137,10 +137,19 @@ struct ftc_call {
     /* This rank gets so many bytes of the decided value, from this offset on: a scatter, or a
      * reduce_scatter that combines. Other calls get all of it. */
     size_t slice_offset, slice_size;
+    /* Where the part for each rank begins: that for rank r is from parts[r] to parts[r + 1], in
+     * bytes. There are as many offsets as ranks, and the end. They are offsets in this rank's
+     * contribution to an alltoall, which begins with these very offsets, as uint64_t; or in the
+     * value of a scatter, at its root alone; or in that of a reduce_scatter. NULL: all parts are of
+     * the same size. Only exchanges of large values read it (large/exchange.h). */
+    const uint64_t *parts;
     /* Two levels: `input` combines the posts of this node's ranks, for a validate, too. `missing`
      * names the ranks of the node that died without a post. The call copies the set. NULL: none is
      * missing. */
     const struct ftc_set *missing;
 };
+
+/* The part for `rank`, of `ranks`, in bytes. */
+void ftc_call_part(const struct ftc_call *call, int ranks, int rank, size_t *offset, size_t *size);
 
 #endif

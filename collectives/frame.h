@@ -24,7 +24,7 @@
 
 /* The kinds of messages that are not of the agreement core. Its kinds are small numbers. */
 enum ftc_frame_kind {
-    FTC_FRAME_RING = 253,    /* blocks of large allreduces: ring/large.h */
+    FTC_FRAME_RING = 253,    /* blocks of large values: large/large.h */
     FTC_FRAME_FLOW = 254,    /* flow control: runtime/comm/flow.h */
     FTC_FRAME_BASELINE = 255 /* allreduces without tolerance: cli/perf/baseline/baseline.h */
 };

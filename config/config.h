@@ -95,7 +95,7 @@ struct ftc_config {
     enum ftc_config_collectives algorithm; /* collectives.algorithm */
     enum ftc_config_levels levels;         /* collectives.levels */
     bool direct_copies; /* collectives.direct_copies: two ranks may copy between their memories */
-    enum ftc_config_large large; /* collectives.large: how large allreduces go across nodes */
+    enum ftc_config_large large; /* collectives.large: how large values go across nodes */
     int64_t large_at;            /* collectives.large_at: bytes from which an allreduce is large */
     enum ftc_multicast_transport multicast_transport; /* multicast.transport */
     /* multicast.interface: names, separated by commas. */
@@ -167,7 +167,7 @@ enum ftc_config_need {
     FTC_NEEDS_HOPS,      /* gossip of results that counts time */
     FTC_NEEDS_MULTICAST, /* multicast */
     FTC_NEEDS_CARRIER,   /* multicast, or multicast.transport off */
-    FTC_NEEDS_RING,      /* large allreduces round a ring */
+    FTC_NEEDS_RING,      /* exchanges of large values */
     FTC_NEEDS_LARGE,     /* the same, or collectives.large off */
     FTC_NEEDS_COMPARED,  /* messages; with vote: results that can be compared */
     FTC_NEEDS_TCP,       /* channels or agents that use TCP */

@@ -148,12 +148,14 @@
         "Let two ranks copy large values straight between their memories, where the kernel "
         "allows it."),
     ENUM("collectives", "large", LARGE, large, large_names, "auto",
-        "How a large allreduce goes by messages. ring: round a ring, which survives no death; "
-        "then the result is committed, or the ring runs again. off: as a small one. auto: ring "
-        "where a job has several nodes. With ring a job of one node goes by messages, "
-        "too. The two ways add floating-point numbers in a different order."),
+        "How collectives of large values go by messages. ring: by an exchange that survives no "
+        "death, an allreduce round a ring; then the result is committed, or the exchange runs "
+        "again. off: as small ones. auto: ring where a job has several nodes. With ring a job of "
+        "one node goes by messages, too. The two ways add floating-point numbers in a different "
+        "order."),
     INT("collectives", "large_at", RING, large_at, 0, INT64_C(1) << 40, "262144", "bytes",
-        "An allreduce of so many bytes or more is large."),
+        "A value of so many bytes or more is large. The contributions of all ranks count together "
+        "where they stay apart, as in an allgather."),
 
     ENUM("integrity", "mode", COMPARED, integrity, integrity_names, "none",
         "What helps against silent corruption, by messages. checksum: a process whose memory is "

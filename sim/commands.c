@@ -19,7 +19,7 @@ const struct ftc_sim_command ftc_sim_commands[] = {
     {"nodes", ftc_command_nodes, &ftc_nodes_usage,
      "random storms of nodes that are cut off, paused and die"},
     {"large", ftc_command_large, &ftc_large_usage,
-     "random deaths during large allreduces, and what commits them"},
+     "random deaths during collectives of large values"},
     {"sweep", ftc_command_sweep, &ftc_sweep_usage,
      "a table of latency and messages over sizes, f, deaths, costs"},
     {NULL, NULL, NULL, NULL},

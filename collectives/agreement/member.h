@@ -149,7 +149,7 @@ enum ftc_wait {
     FTC_WAIT_POST,        /* node board: posts that are not there yet */
     FTC_WAIT_RESULT,      /* node board: a result that another rank combines */
     FTC_WAIT_GOSSIP, /* gossip: messages, until the estimate stands still (the runtime sets this) */
-    FTC_WAIT_RING,   /* large allreduce: blocks of the left neighbour (the runtime sets this) */
+    FTC_WAIT_RING,   /* large value: messages of another rank (the runtime sets this) */
     FTC_WAIT_SETTLEMENT, /* a settlement, before the next operation begins (agreement.md, rule 9) */
     FTC_WAITS
 };

@@ -181,7 +181,7 @@ const char *ftc_wait_name(enum ftc_wait wait)
         [FTC_WAIT_POST] = "a rank's contribution",
         [FTC_WAIT_RESULT] = "the combined result",
         [FTC_WAIT_GOSSIP] = "messages of gossip",
-        [FTC_WAIT_RING] = "the rank before it in a ring",
+        [FTC_WAIT_RING] = "messages of a large value",
         [FTC_WAIT_SETTLEMENT] = "the settlement of a failure",
     };
 

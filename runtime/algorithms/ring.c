@@ -1,10 +1,10 @@
-/* Large allreduces round a ring (collectives/ring/large.h): their messages, waits and commits. */
+/* Collectives of large values (collectives/large/large.h): their messages, waits and commits. */
 #include "runtime/algorithms/table.h"
 
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "collectives/ring/large.h"
+#include "collectives/large/large.h"
 #include "collectives/values/types.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/publish.h"
@@ -15,6 +15,7 @@
 /* docs/design/nodes.md, "Large values" */
 #define BLOCK_LEAST ((size_t)16 << 10)
 #define BLOCK_MOST  ((size_t)256 << 10)
+#define WINDOW      4
 
 /* The stages of a request: it begins, an attempt starts, blocks go round the ring, the attempt is
  * committed, and another algorithm runs the call. */
@@ -37,6 +38,7 @@ static int ring_open(struct ftc_comm *comm)
                                           .attempts = (int)comm->process->config.f + 1,
                                           .block_least = BLOCK_LEAST,
                                           .block_most = BLOCK_MOST,
+                                          .window = WINDOW,
                                           .pool = comm->process->pool};
 
     comm->large = run;
@@ -223,7 +225,7 @@ static bool follow(struct ftc_comm *comm, struct ftc_request *request)
         request->stage = STARTS;
         return false;
     case FTC_LARGE_COMMITTED:
-        ftc_large_copy(run->core, request->receive);
+        ftc_large_deliver(run->core, request->receive);
         return end(comm, request, FTC_SUCCESS);
     case FTC_LARGE_PROTECTED:
         break;

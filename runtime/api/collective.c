@@ -69,6 +69,7 @@ static void take_sizes_of_gather(struct ftc_comm *comm, struct ftc_collective *c
 static void take_sizes_of_scatter(struct ftc_comm *comm, struct ftc_collective *c)
 {
     const uint64_t *sizes = c->sizes + c->sizes_count;
+    uint64_t *parts = c->sizes + 2 * c->sizes_count;
     size_t mine = c->call.slice_size, total = 0;
     int root = c->call.signature.root;
 
@@ -79,8 +80,10 @@ static void take_sizes_of_scatter(struct ftc_comm *comm, struct ftc_collective *
         if (size > SIZE_MAX / 2 - total || (rank == comm->rank && sizes[rank] > 0 && size != mine))
             differ(comm, root, rank);
         total += size;
+        parts[rank + 1] = total;
     }
     c->call.signature.size = total;
+    c->call.parts = parts;
 }
 
 static int agree_on_sizes(struct ftc_comm *comm, struct ftc_collective *c)

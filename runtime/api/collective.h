@@ -13,7 +13,8 @@ struct ftc_collective {
     void *receive; /* the result; NULL: this rank has none */
     struct ftc_reduction reduction;
     /* Sizes that the ranks agree on first, since no rank knows all of them: what this rank gives,
-     * and behind it what is decided. Each is 1 more than the bytes; 0: not given. */
+     * and behind it what is decided. Each is 1 more than the bytes; 0: not given. Behind these are
+     * the offsets that call.parts points to, if the call needs memory for them. */
     uint64_t *sizes;
     size_t sizes_count; /* 0: all are known */
     void *packed;       /* an input that the call has made; NULL: none */

@@ -176,6 +176,18 @@ static void line_up(size_t *offsets, const size_t *counts, int ranks)
     }
 }
 
+/* The parts have several sizes, so the call says where each begins. */
+static int tell_parts(struct ftc_collective *c, const struct ftc_parts *parts)
+{
+    c->sizes = calloc((size_t)parts->ranks + 1, sizeof(*c->sizes));
+    if (c->sizes == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for %d sizes", parts->ranks);
+    for (int rank = 0; rank < parts->ranks; rank++)
+        c->sizes[rank + 1] = c->sizes[rank] + ftc_part_size(parts, rank);
+    c->call.parts = c->sizes;
+    return FTC_SUCCESS;
+}
+
 FTC_API int ftc_reduce_scatter(const void *send, void *recv, const size_t counts[], ftc_type type,
                                ftc_op op, ftc_comm *comm)
 {
@@ -196,6 +208,8 @@ FTC_API int ftc_reduce_scatter(const void *send, void *recv, const size_t counts
     }
     if (rc == 0)
         rc = reduce_scatter(&c, comm, send, recv, &parts, type, op);
+    if (rc == 0)
+        rc = tell_parts(&c, &parts);
     free(offsets);
     return ftc_collective_end(&c, comm, rc);
 }

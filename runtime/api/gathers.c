@@ -30,10 +30,11 @@ static struct ftc_signature signature_of(enum ftc_call_kind kind, ftc_type type,
         .kind = (uint8_t)kind, .type = ftc_type_code(type), .root = root, .size = size};
 }
 
-/* Room for the sizes that the ranks agree on: `count` from each, and as many results. */
+/* Room for the sizes that the ranks agree on: `count` from each, and as many results. Then for the
+ * offsets of as many parts. */
 static int make_sizes(struct ftc_collective *c, size_t count)
 {
-    c->sizes = calloc(2 * count, sizeof(*c->sizes));
+    c->sizes = calloc(3 * count + 1, sizeof(*c->sizes));
     if (c->sizes == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for %zu sizes", count);
     c->sizes_count = count;
@@ -333,6 +334,7 @@ static int alltoallv(struct ftc_collective *c, const struct ftc_comm *comm, cons
     if (rc != FTC_SUCCESS)
         return rc;
     ftc_parts_pack(sent, input, c->packed);
+    c->call.parts = c->packed;
     c->sizes[0] = size + 1;
     c->gathering.bounds = calloc((size_t)comm->size, sizeof(*c->gathering.bounds));
     if (c->gathering.bounds == NULL)

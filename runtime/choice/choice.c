@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "collectives/agreement/eligible.h"
+#include "collectives/large/exchange.h"
 #include "node/board/level.h"
 #include "node/segment/board_memory.h"
 
@@ -98,15 +99,24 @@ static int board_masked(const struct ftc_choice_job *job, const struct ftc_signa
 
 /* --- ring: nodes.md, "Large values" --- */
 
+/* The bytes that the agreement core would carry to every rank. */
+static uint64_t bytes_of_decision(const struct ftc_choice_job *job,
+                                  const struct ftc_signature *signature)
+{
+    uint64_t ranks = ftc_signature_gathers(signature) ? (uint64_t)job->member.ranks : 1;
+
+    return signature->size > UINT64_MAX / ranks ? UINT64_MAX : signature->size * ranks;
+}
+
 static const char *ring_refuses(const struct ftc_choice_job *job,
                                 const struct ftc_signature *signature)
 {
     const struct ftc_config *config = job->config;
 
-    if (signature->kind != FTC_CALL_ALLREDUCE)
-        return "it runs allreduces alone";
-    if (signature->operator_code == FTC_OPERATOR_ORDERED)
-        return "the operator does not commute";
+    if (!ftc_large_exchange_exists(signature))
+        return "there is no exchange of large values for it";
+    if (signature->root >= 0 && job->failed != NULL && ftc_set_has(job->failed, signature->root))
+        return "the root has failed";
     if (job->member.ranks == 1)
         return "there is one rank";
     if (config->large == FTC_CONFIG_LARGE_OFF)
@@ -115,7 +125,7 @@ static const char *ring_refuses(const struct ftc_choice_job *job,
         return "all ranks are on one node, and [collectives] large is auto";
     if (config->drill_flip[0] != '\0' || config->integrity != FTC_INTEGRITY_NONE)
         return "[integrity] mode or [drill] flip is set";
-    return signature->size > 0 && signature->size >= (uint64_t)config->large_at
+    return signature->size > 0 && bytes_of_decision(job, signature) >= (uint64_t)config->large_at
                ? NULL
                : "the value is smaller than [collectives] large_at";
 }
@@ -204,7 +214,7 @@ static const char *up_to_f(const struct ftc_choice_job *job, const struct ftc_si
 const struct ftc_choice ftc_choices[FTC_CHOICES] = {
     [FTC_CHOICE_BOARD] = {"board", "posts in memory that the ranks of one node share",
                           board_refuses, board_masks, board_masked},
-    [FTC_CHOICE_RING] = {"ring", "round a ring of all ranks, then an agreement that commits it",
+    [FTC_CHOICE_RING] = {"ring", "an exchange among all ranks, then an agreement that commits it",
                          ring_refuses, none_masked, masks_none},
     [FTC_CHOICE_LEVELS] = {"levels", "shared memory in each node, messages between their delegates",
                            levels_refuses, levels_masks, masks_none},

@@ -16,7 +16,7 @@ void ftc_request_start(struct ftc_comm *comm, struct ftc_request *request,
         (struct ftc_request){.call = call, .receive = receive, .algorithm = comm->algorithms[id]};
     ftc_publish_ran(comm, (int)id);
     comm->signature = call->signature;
-    if (from <= FTC_CHOICE_RING) /* else it is a part of a large allreduce */
+    if (from <= FTC_CHOICE_RING) /* else it is a part of a large value */
         comm->lost = 0;
     comm->driven.waits = true;
     ftc_flow_control_note(comm, call);

@@ -1,4 +1,4 @@
-/* ftcoll-sim large: random runs of large allreduces, until one breaks a promise. */
+/* ftcoll-sim large: random runs of large values, until one breaks a promise. */
 #include <inttypes.h>
 
 #include "sim/large/large.h"
@@ -20,15 +20,15 @@ static const struct ftc_option options[] = {
 
 const struct ftc_usage ftc_large_usage = {
     .synopsis = "ftcoll-sim large [options]",
-    .summary = "Run large allreduces (docs/design/nodes.md). A value goes round a ring that "
-               "survives no death; then it is "
-               "committed, or run again, or left to the agreement core. There are 2 to 6 ranks. "
-               "They die between any two "
-               "messages, and hear of deaths at different times. Checks that survivors have the "
-               "same result, that it has the "
-               "input of every live rank, and all or nothing of that of a dead one, and that no "
-               "rank waits for ever. Stops at "
-               "the first broken promise.",
+    .summary =
+        "Run collectives of large values (docs/design/nodes.md). The ranks exchange what they "
+        "need, and no death is survived; "
+        "then the exchange is committed, or run again, or left to the agreement core. There "
+        "are 2 to 6 ranks. They die between any two "
+        "messages, and hear of deaths at different times. Checks that survivors have what "
+        "each collective promises them, with the input of every live rank, and the same of "
+        "that of a dead one, and that no "
+        "rank waits for ever. Stops at the first broken promise.",
     .examples = "  ftcoll-sim large --runs 1000000 --seed 7\n"
                 "  ftcoll-sim large --seed 812 --trace\n",
     .option = options,
@@ -52,13 +52,27 @@ static bool run(struct ftc_seeded *seeded, uint64_t seed)
     return false;
 }
 
+static void report_results(const struct ftc_large_sums *s)
+{
+    const char *between = "  ";
+
+    for (int kind = 0; kind < FTC_CALL_KINDS; kind++) {
+        if (s->results[kind] == 0)
+            continue;
+        printf("%s%" PRIu64 " %s", between, s->results[kind], ftc_call_kind_name(kind));
+        between = ", ";
+    }
+    printf("\n");
+}
+
 static void report(const struct ftc_seeded *seeded)
 {
     const struct ftc_large_sums *s = &((const struct command *)seeded)->sums;
 
-    printf("  %" PRIu64 " large allreduces, %" PRIu64 " deaths; at all ranks: %" PRIu64
-           " attempts committed, %" PRIu64 " not, %" PRIu64 " left to the agreement core\n",
-           s->results, s->deaths, s->committed, s->again, s->fallbacks);
+    report_results(s);
+    printf("  %" PRIu64 " deaths; at all ranks: %" PRIu64 " attempts committed, %" PRIu64
+           " not, %" PRIu64 " left to the agreement core\n",
+           s->deaths, s->committed, s->again, s->fallbacks);
     printf("  %" PRIu64 " blocks came before their attempt, %" PRIu64 " after it, %" PRIu64
            " of another history\n",
            s->early, s->late, s->foreign);

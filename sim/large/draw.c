@@ -20,6 +20,8 @@ static void draw_settings(struct ftc_large_story *s)
     set->rotation = below(s, 2) == 0 ? FTC_ROTATION_SPREAD : FTC_ROTATION_FIRST;
     set->prepare = below(s, 2) == 0 ? FTC_PREPARE_TREE : FTC_PREPARE_DIRECT;
     s->elements = 1 + below(s, FTC_LARGE_SIM_ELEMENTS);
+    s->part = 1 + below(s, FTC_LARGE_SIM_PART);
+    s->window = 1 + below(s, 3);
     s->block_least = 1 + below(s, 4);
     s->block_most = s->block_least + below(s, 4);
     s->attempts = 1 + below(s, 4);
@@ -27,12 +29,17 @@ static void draw_settings(struct ftc_large_story *s)
 
 static void draw_program(struct ftc_large_story *s)
 {
+    static const enum ftc_call_kind kinds[] = {
+        FTC_CALL_BARRIER,   FTC_CALL_BCAST,          FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE,
+        FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE_SCATTER, FTC_CALL_ALLGATHER, FTC_CALL_GATHER,
+        FTC_CALL_SCATTER,   FTC_CALL_ALLTOALL,       FTC_CALL_SCAN,      FTC_CALL_EXSCAN};
+
     s->operations = 1 + below(s, FTC_LARGE_SIM_OPERATIONS);
     for (int i = 0; i < s->operations; i++) {
-        int kind = below(s, 6);
-        s->operation[i] = kind == 0   ? FTC_LARGE_SIM_BARRIER
-                          : kind == 1 ? below(s, s->settings.ranks)
-                                      : FTC_LARGE_SIM_REDUCES;
+        struct ftc_large_operation *operation = &s->operation[i];
+        operation->kind = kinds[below(s, (int)(sizeof(kinds) / sizeof(kinds[0])))];
+        operation->root = ftc_call_table[operation->kind].rooted ? below(s, s->settings.ranks) : -1;
+        operation->uneven = below(s, 2) == 0;
     }
 }
 

@@ -1,16 +1,25 @@
 /*
- * Large allreduces in a simulated communicator, with barriers and broadcasts among them. Each
- * process has a member (collectives/agreement/member.h). It drives attempts, commits and reruns
- * (collectives/ring/large.h) over channels with delays. Processes die between any two messages, and
- * notices of a death reach the survivors at different times.
+ * Collectives of large values in a simulated communicator, with barriers and broadcasts among them.
+ * Each process has a member (collectives/agreement/member.h). It drives attempts, commits and
+ * reruns (collectives/large/large.h) over channels with delays. Processes die between any two
+ * messages, and notices of a death reach the survivors at different times.
  *
- * A run checks what ftc_allreduce() promises:
- * - every survivor has the same bytes;
- * - the input of each live rank is in the result;
- * - the input of a failed rank is in it entirely or not at all;
+ * A run checks what ftcoll.h promises:
+ * - allreduce, reduce_scatter: every survivor has the same sum, with the input of each live rank,
+ *   and all or nothing of that of a failed one;
+ * - allgather, gather, alltoall: the place of each live rank has its contribution. That of a failed
+ *   one has it at all survivors, or is as it was at all;
+ * - scatter: all survivors have their slice, or all leave the call to the agreement core;
+ * - scan, exscan: the inputs of the same ranks, combined in their order, at each rank those before
+ *   it;
  * - with the scheme `list`, each rank that is left out is named;
+ * - no rank that is named has a place in a result, or is in a scan;
+ * - no receiver of a gather or alltoall has more blocks on their way to it than it may;
  * - no rank waits for ever;
  * - no live rank is accused, or takes the call for another one.
+ *
+ * The agreement core does an allreduce for which no attempt is left. Other calls end there: all
+ * survivors must come to this end, and their results are as they were.
  *
  * A run follows from its seed alone, bit for bit.
  */
@@ -22,23 +31,34 @@
 #include <stdio.h>
 
 #include "base/settings.h"
+#include "collectives/call.h"
 
 #define FTC_LARGE_SIM_RANKS      6 /* most ranks of a run */
 #define FTC_LARGE_SIM_OPERATIONS 4
-#define FTC_LARGE_SIM_ELEMENTS   12
-#define FTC_LARGE_SIM_WORDS      300
+#define FTC_LARGE_SIM_ELEMENTS   12 /* most of a contribution that has no parts */
+#define FTC_LARGE_SIM_PART       4  /* most elements of a part for a rank */
+/* Most elements of an input, and of a result. */
+#define FTC_LARGE_SIM_INPUT  (FTC_LARGE_SIM_RANKS * (FTC_LARGE_SIM_PART + 1) + 1)
+#define FTC_LARGE_SIM_RESULT (FTC_LARGE_SIM_RANKS * FTC_LARGE_SIM_ELEMENTS)
+#define FTC_LARGE_SIM_WORDS  300
 
-/* Kinds of operation[i]: a large allreduce (-2), a barrier (-1), or a broadcast from the rank of
- * this number. */
-#define FTC_LARGE_SIM_REDUCES (-2)
-#define FTC_LARGE_SIM_BARRIER (-1)
+/* A barrier, a broadcast, or a collective of large values. */
+struct ftc_large_operation {
+    enum ftc_call_kind kind;
+    int root; /* -1: none */
+    /* Contributions and parts differ in size. Otherwise all are of the greatest size. */
+    bool uneven;
+};
 
 struct ftc_large_story {
     uint64_t seed, random;
     struct ftc_member_settings settings; /* of every member, except self */
-    int attempts, elements;
+    int attempts, window;
+    int elements;                /* of a contribution that has no parts */
+    int part;                    /* elements of a part for a rank */
     int block_least, block_most; /* least and most elements of a block */
-    int operation[FTC_LARGE_SIM_OPERATIONS], operations;
+    struct ftc_large_operation operation[FTC_LARGE_SIM_OPERATIONS];
+    int operations;
     /* the process dies before this output, counted from 1; 0: it lives */
     int doom[FTC_LARGE_SIM_RANKS];
     bool chained;  /* after a death the next doomed process dies soon, too */
@@ -51,7 +71,7 @@ struct ftc_large_sums {
     uint64_t runs, deaths, events;
     uint64_t committed, again, fallbacks; /* numbers of attempts, counted at each rank */
     uint64_t early, late, foreign;        /* messages of another attempt than the current one */
-    uint64_t results;                     /* large allreduces that at least one rank delivered */
+    uint64_t results[FTC_CALL_KINDS];     /* calls that at least one rank delivered */
 };
 
 void ftc_large_draw(struct ftc_large_story *story, uint64_t seed);

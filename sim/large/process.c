@@ -1,7 +1,8 @@
-/* A process: drives its member and its large allreduces, as runtime/algorithms/ring.c does. */
+/* A process: drives its member and its large values, as runtime/algorithms/ring.c does. */
 #include <string.h>
 
 #include "collectives/frame.h"
+#include "collectives/large/exchange.h"
 #include "include/ftcoll.h"
 #include "sim/large/world.h"
 
@@ -40,11 +41,11 @@ static void member_outputs(struct ftc_large_world *w, int rank)
         } else if (ftc_large_struck(w, rank)) {
             return;
         } else if (output->kind == FTC_OUTPUT_SEND) {
-            ftc_large_send(w, rank, output->to, output->head, &output->value);
+            ftc_large_send(w, rank, output->to, output->head, &output->value, 0);
         } else {
             if (p->phase == FTC_LARGE_PHASE_COMMIT)
                 memcpy(p->decided, ftc_value_bytes(&output->result), output->result.size);
-            else if (w->story->operation[p->at] == FTC_LARGE_SIM_REDUCES)
+            else if (p->call.signature.kind == FTC_CALL_ALLREDUCE)
                 memcpy(w->value[rank][p->at], ftc_value_bytes(&output->result),
                        output->result.size);
             p->delivered = true;
@@ -53,28 +54,25 @@ static void member_outputs(struct ftc_large_world *w, int rank)
     }
 }
 
+static bool bounds_receivers(const struct ftc_large_process *p)
+{
+    return p->call.signature.kind == FTC_CALL_GATHER || p->call.signature.kind == FTC_CALL_ALLTOALL;
+}
+
 static void large_outputs(struct ftc_large_world *w, int rank)
 {
+    const struct ftc_large_process *p = &w->process[rank];
     struct ftc_large_output output;
 
-    while (!gone(w, rank) && ftc_large_next_output(w->process[rank].large, &output)) {
+    while (!gone(w, rank) && ftc_large_next_output(p->large, &output)) {
         if (ftc_large_struck(w, rank))
             return;
-        ftc_large_send(w, rank, output.to, output.head, &output.value);
+        ftc_large_send(w, rank, output.to, output.head, &output.value,
+                       bounds_receivers(p) && output.value.size > 0 ? p->attempt + 1 : 0);
     }
 }
 
 /* --- the program --- */
-
-static void add(void *arg, const void *in, void *inout, size_t size)
-{
-    const uint64_t *from = in;
-    uint64_t *to = inout;
-
-    (void)arg;
-    for (size_t i = 0; i < size / sizeof(*to); i++)
-        to[i] += from[i];
-}
 
 static void call_member(struct ftc_large_world *w, int rank, const struct ftc_call *call)
 {
@@ -112,6 +110,7 @@ static void start_attempt(struct ftc_large_world *w, int rank)
     if (gone(w, rank))
         return;
     here = now(p);
+    p->attempt = here.op;
     ftc_large_say(w, "rank %d starts an attempt as operation %llu", rank,
                   (unsigned long long)here.op);
     check_rc(w, rank, "the start of an attempt",
@@ -124,14 +123,15 @@ static void start_attempt(struct ftc_large_world *w, int rank)
     }
 }
 
-static void finish(struct ftc_large_world *w, int rank)
+static void finish(struct ftc_large_world *w, int rank, enum ftc_large_end end)
 {
     struct ftc_large_process *p = &w->process[rank];
     struct ftc_member_report report;
 
-    if (w->story->operation[p->at] == FTC_LARGE_SIM_REDUCES) {
+    w->end[rank][p->at] = end;
+    if (end == FTC_LARGE_END_RESULT) {
         ftc_member_report(p->member, &report);
-        ftc_large_judge_result(w, rank, p->at, w->value[rank][p->at], report.failed);
+        ftc_large_judge_result(w, rank, p->at, report.failed);
     }
     ftc_large_say(w, "rank %d returns from call %d", rank, p->at);
     p->phase = FTC_LARGE_PHASE_OUTSIDE;
@@ -155,11 +155,15 @@ static void decide(struct ftc_large_world *w, int rank)
     }
     if (verdict == FTC_LARGE_COMMITTED) {
         w->sums->committed++;
-        ftc_large_copy(p->large, w->value[rank][p->at]);
+        ftc_large_deliver(p->large, w->value[rank][p->at]);
     }
     ftc_large_end(p->large);
     if (verdict == FTC_LARGE_COMMITTED) {
-        finish(w, rank);
+        finish(w, rank, FTC_LARGE_END_RESULT);
+        return;
+    }
+    if (p->call.signature.kind != FTC_CALL_ALLREDUCE) {
+        finish(w, rank, FTC_LARGE_END_PROTECTED);
         return;
     }
     p->phase = FTC_LARGE_PHASE_MEMBER;
@@ -187,48 +191,25 @@ static void go_on(struct ftc_large_world *w, int rank)
         else if (p->phase == FTC_LARGE_PHASE_COMMIT && p->delivered)
             decide(w, rank);
         else if (p->phase == FTC_LARGE_PHASE_MEMBER && p->delivered)
-            finish(w, rank);
+            finish(w, rank, FTC_LARGE_END_RESULT);
         else
             return;
     }
 }
 
-static void call_large(struct ftc_large_world *w, int rank)
-{
-    struct ftc_large_process *p = &w->process[rank];
-
-    for (int e = 0; e < w->story->elements; e++)
-        p->input[e] = ftc_large_input(rank, p->at, e);
-    void *result = (rank + p->at) % 2 == 0 ? w->value[rank][p->at] : NULL;
-    ftc_large_begin(p->large, &p->call, sizeof(p->input[0]), result);
-    start_attempt(w, rank);
-}
-
 void ftc_large_process_call(struct ftc_large_world *w, int rank)
 {
     struct ftc_large_process *p = &w->process[rank];
-    int operation = w->story->operation[p->at];
 
-    ftc_large_say(w, "rank %d makes call %d", rank, p->at);
-    if (operation == FTC_LARGE_SIM_REDUCES) {
-        p->call = (struct ftc_call){
-            .signature = {.kind = FTC_CALL_ALLREDUCE,
-                          .type = FTC_UINT64,
-                          .operator_code = 1,
-                          .root = -1,
-                          .size = (uint64_t)w->story->elements * sizeof(uint64_t)},
-            .input = p->input,
-            .combine = add};
-        call_large(w, rank);
+    ftc_large_say(w, "rank %d makes call %d, %s", rank, p->at,
+                  ftc_call_kind_name(w->story->operation[p->at].kind));
+    ftc_large_values_begin(w, rank);
+    if (ftc_large_exchange_exists(&p->call.signature)) {
+        void *result = (rank + p->at) % 2 == 0 ? w->value[rank][p->at] : NULL;
+        ftc_large_begin(p->large, &p->call, sizeof(p->input[0]), result);
+        start_attempt(w, rank);
     } else {
         p->phase = FTC_LARGE_PHASE_MEMBER;
-        p->call = (struct ftc_call){.signature = {.kind = FTC_CALL_BARRIER, .root = -1}};
-        if (operation >= 0)
-            p->call.signature = (struct ftc_signature){.kind = FTC_CALL_BCAST,
-                                                       .type = FTC_UINT64,
-                                                       .root = operation,
-                                                       .size = sizeof(uint64_t)};
-        p->call.input = operation == rank ? p->input : NULL;
         call_member(w, rank, &p->call);
     }
     go_on(w, rank);

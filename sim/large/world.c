@@ -62,8 +62,22 @@ static struct ftc_buffer *join(const struct ftc_large_world *w, const struct ftc
     return bytes;
 }
 
+/* Are there more blocks on their way to a rank than it has asked for? Those of dead ranks may
+ * belong to another history. */
+static void judge_window(struct ftc_large_world *w, int to, uint64_t bounded)
+{
+    int count = 0;
+
+    for (int from = 0; from < w->n; from++)
+        for (const struct ftc_large_packet *p = w->first[from][to]; p != NULL; p = p->next)
+            count += w->process[from].alive && p->bounded == bounded;
+    if (count > w->story->window)
+        ftc_large_violate(w, "%d blocks are on their way to rank %d, which may have %d", count, to,
+                          w->story->window);
+}
+
 void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buffer *head,
-                    const struct ftc_value *value)
+                    const struct ftc_value *value, uint64_t bounded)
 {
     struct ftc_large_packet **link = &w->first[from][to], *packet;
 
@@ -73,9 +87,12 @@ void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buff
         return;
     packet = ftc_cluster_alloc(w->n, 1, sizeof(*packet));
     packet->bytes = join(w, head, value);
+    packet->bounded = bounded;
     while (*link != NULL)
         link = &(*link)->next;
     *link = packet;
+    if (bounded > 0)
+        judge_window(w, to, bounded);
 }
 
 void ftc_large_drop_packets(struct ftc_large_packet **link)

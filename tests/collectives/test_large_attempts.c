@@ -1,9 +1,9 @@
-/* Attempts of large allreduces, as one rank sees them. It must tell damage, another collective, old
+/* Attempts of large values, as one rank sees them. It must tell damage, another collective, old
  * blocks and early blocks apart. */
 #include <string.h>
 
 #include "collectives/frame.h"
-#include "collectives/ring/large.h"
+#include "collectives/large/large.h"
 #include "include/ftcoll.h"
 #include "tests/suite.h"
 
@@ -29,8 +29,12 @@ static void add(void *arg, const void *in, void *inout, size_t size)
 
 static void rank_init(struct rank *rank, int self)
 {
-    struct ftc_large_settings settings = {
-        .self = self, .ranks = RANKS, .attempts = 2, .block_least = 8, .block_most = 4096};
+    struct ftc_large_settings settings = {.self = self,
+                                          .ranks = RANKS,
+                                          .attempts = 2,
+                                          .block_least = 8,
+                                          .block_most = 4096,
+                                          .window = 1};
 
     *rank = (struct rank){
         .call = {.signature = {FTC_CALL_ALLREDUCE, FTC_UINT64, 1, 0, -1, sizeof(rank->input)},
@@ -209,15 +213,72 @@ START_TEST(a_commit_that_contradicts_a_torn_rank_is_damage)
 }
 END_TEST
 
+/* Starts an attempt of a gather to rank 1. */
+static void start_gather(struct rank *rank, uint64_t op)
+{
+    rank->call.signature.kind = FTC_CALL_GATHER;
+    rank->call.signature.root = 1;
+    rank->call.input_size = sizeof(rank->input);
+    ftc_large_begin(rank->large, &rank->call, 0, NULL);
+    start(rank, op);
+}
+
+START_TEST(without_its_root_a_call_is_left_to_the_core)
+{
+    struct rank rank;
+    struct ftc_call commit;
+    unsigned char decided[8];
+    enum ftc_large_verdict verdict;
+
+    rank_init(&rank, 2);
+    start_gather(&rank, 5);
+    ftc_large_notice(rank.large, 1);
+    ftc_set_add(&rank.none, 1);
+    ftc_large_commit(rank.large, &rank.none, &commit);
+    ck_assert_int_eq(commit.signature.root, -1); /* the commit is among all */
+    memcpy(decided, commit.input, commit.signature.size);
+    ck_assert_int_eq(ftc_large_decide(rank.large, decided, &rank.none, &verdict), FTC_SUCCESS);
+    ck_assert_int_eq(verdict, FTC_LARGE_PROTECTED); /* though an attempt was left */
+    ftc_large_end(rank.large);
+    ftc_set_clear(&rank.none); /* G does not have the root yet */
+    start_gather(&rank, 6);
+    ck_assert_int_eq(ftc_large_state(rank.large), FTC_LARGE_TORN);
+    ck_assert_int_eq(ftc_large_awaited(rank.large), -1);
+    ck_assert_int_eq(ftc_large_decide(rank.large, decided, &rank.none, &verdict), FTC_SUCCESS);
+    ck_assert_int_eq(verdict, FTC_LARGE_PROTECTED);
+    rank_fini(&rank);
+}
+END_TEST
+
+START_TEST(a_scan_is_run_again_without_a_rank_that_the_decision_names)
+{
+    struct rank rank;
+    unsigned char decided[8] = {0};
+    enum ftc_large_verdict verdict;
+
+    rank_init(&rank, 0);
+    rank.call.signature.kind = FTC_CALL_SCAN;
+    ftc_large_begin(rank.large, &rank.call, sizeof(uint64_t), NULL);
+    start(&rank, 5);
+    ck_assert_int_eq(ftc_large_state(rank.large), FTC_LARGE_WHOLE); /* rank 0 waits for nobody */
+    ftc_set_add(&rank.none, 2);                                     /* died after it was whole */
+    ck_assert_int_eq(ftc_large_decide(rank.large, decided, &rank.none, &verdict), FTC_SUCCESS);
+    ck_assert_int_eq(verdict, FTC_LARGE_AGAIN);
+    rank_fini(&rank);
+}
+END_TEST
+
 int main(void)
 {
-    Suite *suite = suite_create("attempts of large allreduces");
+    Suite *suite = suite_create("attempts of large values");
     TCase *tcase = tcase_create("attempts");
     tcase_add_test(tcase, damaged_blocks_are_refused);
     tcase_add_test(tcase, another_size_or_collective_is_told);
     tcase_add_test(tcase, an_old_block_is_dropped_and_an_early_one_kept);
     tcase_add_test(tcase, a_death_tears_it_and_it_is_run_again_a_few_times);
     tcase_add_test(tcase, a_commit_that_contradicts_a_torn_rank_is_damage);
+    tcase_add_test(tcase, without_its_root_a_call_is_left_to_the_core);
+    tcase_add_test(tcase, a_scan_is_run_again_without_a_rank_that_the_decision_names);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }

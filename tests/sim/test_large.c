@@ -1,8 +1,9 @@
-/* Large allreduces under deaths keep their promises. The same seed is the same run. Everything that
- * can happen did happen. */
+/* Collectives of large values keep their promises under deaths. The same seed is the same run.
+ * Everything that can happen did happen. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/large/exchange.h"
 #include "sim/large/large.h"
 #include "tests/random.h"
 #include "tests/suite.h"
@@ -39,6 +40,9 @@ START_TEST(promises_are_kept)
     ck_assert_uint_gt(sums.again, sums.runs / 4);
     ck_assert_uint_gt(sums.fallbacks, sums.runs / 20);
     ck_assert_uint_gt(sums.early, sums.runs / 2);
+    for (int kind = 0; kind < FTC_CALL_KINDS; kind++)
+        if (ftc_large_exchange_exists(&(struct ftc_signature){.kind = (uint8_t)kind}))
+            ck_assert_uint_gt(sums.results[kind], sums.runs / 10);
     ck_assert_uint_gt(sums.late, sums.runs / 100);
     ck_assert(sums.foreign > 0 || TEST_SANITIZED); /* one run of 2,300 has one */
 }

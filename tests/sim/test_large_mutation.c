@@ -1,10 +1,10 @@
 /*
- * Tests the prover itself: runs find each fault of large allreduces (collectives/ring/mutation.h)
+ * Tests the prover itself: runs find each fault of large values (collectives/large/mutation.h)
  * within a budget. The faults are compiled into this program alone. Seeds are fixed, so that the
  * same runs find a fault every time.
  */
+#include "collectives/large/mutation.h"
 #include "collectives/mutation.h"
-#include "collectives/ring/mutation.h"
 #include "sim/large/large.h"
 #include "tests/suite.h"
 
@@ -53,7 +53,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("mutations of large allreduces");
+    Suite *suite = suite_create("mutations of large values");
     TCase *tcase = tcase_create("faults");
 
     tcase_set_timeout(tcase, TEST_SANITIZED ? 300 : 60);

@@ -1,13 +1,13 @@
 /*
- * Mutations of large allreduces: deliberate faults (large.h). They test the tests:
+ * Mutations of large values: deliberate faults (large.h). They test the tests:
  * tests/sim/test_large.c shows that storms find each of them.
  *
  * Only a build with FTC_MUTATIONS has them, and only the tests make such a build. In the product
  * each FTC_LARGE_MUTATED() is the constant false, and the compiler leaves nothing of it in the
  * code.
  */
-#ifndef FTC_COLLECTIVES_RING_MUTATION_H
-#define FTC_COLLECTIVES_RING_MUTATION_H
+#ifndef FTC_COLLECTIVES_LARGE_MUTATION_H
+#define FTC_COLLECTIVES_LARGE_MUTATION_H
 
 #define FTC_LARGE_MUTATIONS_LIST(X)                                                                \
     X(COMMIT_TORN, "commit although a rank is not whole")                                          \
@@ -16,7 +16,11 @@
     X(NO_EPOCH, "take a message of another history")                                               \
     X(FORGET_EARLY, "forget messages that come before the attempt begins")                         \
     X(STAY, "wait for a rank that is known failed")                                                \
-    X(KNOWN_PLACES, "run again among those that this rank does not know to have failed")
+    X(KNOWN_PLACES, "run again among those that this rank does not know to have failed")           \
+    X(TAKE_NAMED, "take the contribution of a rank that the decision names")                       \
+    X(NAMED_IN_SCAN, "deliver a scan though the decision names a rank in it")                      \
+    X(WHOLE_EARLY, "commit before all is sent that others ask for")                                \
+    X(NO_WINDOW, "ask for all blocks at once")
 
 enum ftc_large_mutation {
     FTC_LARGE_MUTATION_NONE,

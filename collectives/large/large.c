@@ -1,5 +1,5 @@
-/* Large allreduces: attempts, and their commits. */
-#include "collectives/ring/large.h"
+/* Large values: attempts, and their commits. */
+#include "collectives/large/large.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/wire.h"
 #include "collectives/frame.h"
-#include "collectives/ring/mutation.h"
-#include "collectives/ring/ring_allreduce.h"
+#include "collectives/large/exchange.h"
+#include "collectives/large/mutation.h"
 
 /*
  * A message is this head, and then the bytes of a block:
@@ -17,9 +17,11 @@
  *   u8 version | u8 kind | u16 0 | u64 communicator | u64 operation |
  *   u64 epoch op | u32 epoch i | u32 epoch s | u64 epoch settled |
  *   signature: u8 call, u8 type, u8 operator, u8 0, i32 root, u64 size |
- *   u32 block | u32 hop | zeroes up to 80
+ *   u32 block | u32 hop | u64 begin | u64 size | zeroes up to 96
+ *
+ * The last four numbers are the tag of the exchange (exchange.h).
  */
-#define HEAD     80
+#define HEAD     96
 #define FURTHEST (1u << 20) /* an op further ahead than this is none of this job */
 
 _Static_assert(HEAD % FTC_VALUE_ALIGNMENT == 0, "what follows is not padded");
@@ -28,7 +30,7 @@ struct head {
     uint64_t op;
     struct ftc_epoch epoch;
     struct ftc_signature signature;
-    uint32_t block, hop;
+    struct ftc_large_tag tag;
 };
 
 /* A message that came before its attempt began. */
@@ -48,10 +50,11 @@ struct ftc_large {
     int attempt; /* number of the attempt in this call, from 0 */
     uint64_t op;
     struct ftc_epoch epoch;
-    int *rank, *place; /* rank[i]: the i-th one of the ring; place[r]: that of rank r, or -1 */
+    int *rank, *place; /* rank[i]: the i-th one of the exchange; place[r]: of rank r, or -1 */
     int places;
-    struct ftc_ring_allreduce *ring;
+    struct ftc_large_exchange *exchange;
     struct ftc_set failed;       /* all ranks that commits have named */
+    struct ftc_set named;        /* those that the failed set of the last commit names */
     unsigned char *contribution; /* a byte that is not zero if this rank is torn; then L */
     struct kept *first, **last;
     struct ftc_buffer *head; /* of the output that was taken last */
@@ -77,7 +80,8 @@ int ftc_large_create(struct ftc_large **out, const struct ftc_large_settings *se
         large->contribution = malloc(contribution_size(large));
     }
     if (large == NULL || large->rank == NULL || large->contribution == NULL ||
-        ftc_set_init(&large->failed, settings->ranks) != FTC_SUCCESS) {
+        ftc_set_init(&large->failed, settings->ranks) != FTC_SUCCESS ||
+        ftc_set_init(&large->named, settings->ranks) != FTC_SUCCESS) {
         ftc_large_destroy(large);
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks",
                              settings->ranks);
@@ -110,9 +114,10 @@ void ftc_large_destroy(struct ftc_large *large)
     if (large == NULL)
         return;
     forget(large, UINT64_MAX);
-    ftc_ring_allreduce_destroy(large->ring);
+    ftc_large_exchange_destroy(large->exchange);
     ftc_buffer_unref(large->head);
     ftc_set_fini(&large->failed);
+    ftc_set_fini(&large->named);
     free(large->contribution);
     free(large->rank);
     free(large);
@@ -121,17 +126,17 @@ void ftc_large_destroy(struct ftc_large *large)
 void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element,
                      void *result)
 {
-    assert(large->call == NULL && call->signature.size > 0 && element > 0);
+    assert(large->call == NULL && ftc_large_exchange_exists(&call->signature));
     large->result = result != call->input ? result : NULL;
     large->call = call;
-    large->element = element;
+    large->element = element > 0 ? element : 1;
     large->attempt = 0;
 }
 
 static void drop_attempt(struct ftc_large *large)
 {
-    ftc_ring_allreduce_destroy(large->ring);
-    large->ring = NULL;
+    ftc_large_exchange_destroy(large->exchange);
+    large->exchange = NULL;
     large->state = FTC_LARGE_IDLE;
 }
 
@@ -163,15 +168,14 @@ void ftc_large_counters(const struct ftc_large *large, struct ftc_large_counters
 
 int ftc_large_awaited(const struct ftc_large *large)
 {
-    if (large->state != FTC_LARGE_UNDER_WAY)
-        return -1;
-    int place = large->place[large->set.self];
-    return large->rank[place > 0 ? place - 1 : large->places - 1];
+    return large->state == FTC_LARGE_UNDER_WAY
+               ? large->rank[ftc_large_exchange_awaited(large->exchange)]
+               : -1;
 }
 
 /* --- out --- */
 
-static struct ftc_buffer *encode(const struct ftc_large *large, uint32_t block, uint32_t hop)
+static struct ftc_buffer *encode(const struct ftc_large *large, const struct ftc_large_tag *tag)
 {
     const struct ftc_signature *signature = &large->call->signature;
     struct ftc_buffer *buffer = ftc_buffer_new(HEAD);
@@ -192,8 +196,10 @@ static struct ftc_buffer *encode(const struct ftc_large *large, uint32_t block, 
     ftc_write_u8(&w, 0);
     ftc_write_u32(&w, (uint32_t)signature->root);
     ftc_write_u64(&w, signature->size);
-    ftc_write_u32(&w, block);
-    ftc_write_u32(&w, hop);
+    ftc_write_u32(&w, tag->block);
+    ftc_write_u32(&w, tag->hop);
+    ftc_write_u64(&w, tag->begin);
+    ftc_write_u64(&w, tag->size);
     ftc_write_align(&w, HEAD);
     assert(!w.failed && w.used == HEAD);
     return buffer;
@@ -201,13 +207,13 @@ static struct ftc_buffer *encode(const struct ftc_large *large, uint32_t block, 
 
 bool ftc_large_next_output(struct ftc_large *large, struct ftc_large_output *output)
 {
-    struct ftc_ring_allreduce_output next;
+    struct ftc_large_block_output next;
 
     ftc_buffer_unref(large->head);
     large->head = NULL;
-    if (large->ring == NULL || !ftc_ring_allreduce_next_output(large->ring, &next))
+    if (large->exchange == NULL || !ftc_large_exchange_next_output(large->exchange, &next))
         return false;
-    large->head = encode(large, next.block, next.hop);
+    large->head = encode(large, &next.tag);
     *output = (struct ftc_large_output){
         .to = large->rank[next.to], .head = large->head, .value = next.value};
     return true;
@@ -236,11 +242,12 @@ static bool decode(const struct ftc_large *large, const struct ftc_buffer *messa
     sound &= ftc_read_u8(&r) == 0;
     head->signature.root = (int32_t)ftc_read_u32(&r);
     head->signature.size = ftc_read_u64(&r);
-    head->block = ftc_read_u32(&r);
-    head->hop = ftc_read_u32(&r);
+    head->tag.block = ftc_read_u32(&r);
+    head->tag.hop = ftc_read_u32(&r);
+    head->tag.begin = ftc_read_u64(&r);
+    head->tag.size = ftc_read_u64(&r);
     ftc_read_align(&r, HEAD);
-    return sound && !r.failed && r.used == HEAD && head->signature.kind == FTC_CALL_ALLREDUCE &&
-           !ftc_signature_gathers(&head->signature);
+    return sound && !r.failed && r.used == HEAD && ftc_large_exchange_exists(&head->signature);
 }
 
 static int mismatch(struct ftc_large *large, uint64_t op, int from,
@@ -265,10 +272,9 @@ static int take(struct ftc_large *large, int from, const struct head *head,
     if (large->state != FTC_LARGE_UNDER_WAY)
         return FTC_SUCCESS; /* torn; or the sender repeats itself */
     if (large->place[from] < 0)
-        return ftc_error_set(FTC_ERR_PROTO, "rank %d is not in the ring", from);
-    int rc =
-        ftc_ring_allreduce_receive(large->ring, large->place[from], head->block, head->hop, &value);
-    if (ftc_ring_allreduce_whole(large->ring))
+        return ftc_error_set(FTC_ERR_PROTO, "rank %d has no place in the exchange", from);
+    int rc = ftc_large_exchange_receive(large->exchange, large->place[from], &head->tag, &value);
+    if (ftc_large_exchange_whole(large->exchange))
         large->state = FTC_LARGE_WHOLE;
     return rc;
 }
@@ -293,7 +299,7 @@ static int keep(struct ftc_large *large, int from, const struct head *head,
 }
 
 /* Is another collective under way here as the operation that the sender takes for a large
- * allreduce? */
+ * value? */
 static bool contradicts(const struct head *head, const struct ftc_large_now *now)
 {
     return now->under_way != NULL && head->op + 1 == now->op &&
@@ -312,7 +318,7 @@ int ftc_large_receive(struct ftc_large *large, const struct ftc_large_now *now, 
     struct head head;
 
     if (!decode(large, message, &head) || head.op > now->op + FURTHEST)
-        return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of a large allreduce",
+        return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of a large value",
                              message->size);
     if (contradicts(&head, now))
         return mismatch(large, head.op, from, &head.signature, now->under_way);
@@ -329,6 +335,7 @@ static struct ftc_signature commit_signature(const struct ftc_large *large)
     struct ftc_signature signature = large->call->signature;
 
     signature.kind = FTC_CALL_LARGE;
+    signature.root = -1;
     signature.size = contribution_size(large);
     return signature;
 }
@@ -370,30 +377,38 @@ static void place_ranks(struct ftc_large *large, const struct ftc_set *agreed,
     }
 }
 
-static int create_ring(struct ftc_large *large)
+static int create_exchange(struct ftc_large *large)
 {
-    const struct ftc_call *call = large->call;
-    struct ftc_ring_allreduce_settings settings = {.self = large->place[large->set.self],
-                                                   .ranks = large->places,
-                                                   .size = call->signature.size,
+    struct ftc_large_exchange_settings settings = {.call = large->call,
+                                                   .ranks = large->set.ranks,
+                                                   .self = large->place[large->set.self],
+                                                   .places = large->places,
+                                                   .rank = large->rank,
                                                    .element = large->element,
                                                    .block_least = large->set.block_least,
                                                    .block_most = large->set.block_most,
-                                                   .input = call->input,
+                                                   .window = large->set.window,
                                                    .result = large->result,
-                                                   .combine = call->combine,
-                                                   .combine_arg = call->combine_arg,
                                                    .pool = large->set.pool};
 
-    int rc = ftc_ring_allreduce_create(&large->ring, &settings);
-    return rc == FTC_SUCCESS ? ftc_ring_allreduce_start(large->ring) : rc;
+    int rc = ftc_large_exchange_create(&large->exchange, &settings);
+    return rc == FTC_SUCCESS ? ftc_large_exchange_start(large->exchange) : rc;
 }
 
 static void settle_state(struct ftc_large *large, const struct ftc_set *known)
 {
-    large->state = ftc_ring_allreduce_whole(large->ring) ? FTC_LARGE_WHOLE : FTC_LARGE_UNDER_WAY;
+    large->state =
+        ftc_large_exchange_whole(large->exchange) ? FTC_LARGE_WHOLE : FTC_LARGE_UNDER_WAY;
     for (int rank = ftc_set_next(known, 0); rank >= 0; rank = ftc_set_next(known, rank + 1))
         ftc_large_notice(large, rank);
+}
+
+/* Without its root no call can be exchanged: it is torn at once, and decide() leaves it to the
+ * agreement core. */
+static bool has_no_root(const struct ftc_large *large)
+{
+    int root = large->call->signature.root;
+    return root >= 0 && large->place[root] < 0;
 }
 
 int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now,
@@ -404,7 +419,11 @@ int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now,
     large->epoch = now->epoch;
     large->counters.attempts++;
     place_ranks(large, agreed, known);
-    int rc = create_ring(large);
+    if (has_no_root(large)) {
+        large->state = FTC_LARGE_TORN;
+        return FTC_SUCCESS;
+    }
+    int rc = create_exchange(large);
     if (rc == FTC_SUCCESS)
         settle_state(large, known);
     return rc;
@@ -454,6 +473,32 @@ static void learn(struct ftc_large *large, const unsigned char *decided,
 {
     ftc_set_add_bytes(&large->failed, decided + 1);
     ftc_set_unite(&large->failed, failed);
+    ftc_set_copy(&large->named, failed);
+}
+
+/* Contributions that were combined in the order of the ranks cannot be taken out again, and a scan
+ * leaves out all ranks of the failed set. So an attempt of a scan is torn, too, if the decision
+ * names a rank that took part in it. */
+static bool named_in_scan(const struct ftc_large *large)
+{
+    int kind = large->call->signature.kind;
+
+    if ((kind != FTC_CALL_SCAN && kind != FTC_CALL_EXSCAN) || FTC_LARGE_MUTATED(NAMED_IN_SCAN))
+        return false;
+    for (int i = 0; i < large->places; i++)
+        if (ftc_set_has(&large->named, large->rank[i]))
+            return true;
+    return false;
+}
+
+/* Nothing can be exchanged without the root. The agreement core knows how to end such a call. */
+static bool can_run_again(struct ftc_large *large)
+{
+    int root = large->call->signature.root;
+
+    if (root >= 0 && ftc_set_has(&large->failed, root))
+        return false;
+    return ++large->attempt < large->set.attempts;
 }
 
 int ftc_large_decide(struct ftc_large *large, const unsigned char *decided,
@@ -462,23 +507,22 @@ int ftc_large_decide(struct ftc_large *large, const unsigned char *decided,
     bool torn = decided[0] != 0;
 
     if (!torn && large->state != FTC_LARGE_WHOLE && !FTC_LARGE_MUTATED(COMMIT_TORN))
-        return ftc_error_set(FTC_ERR_PROTO,
-                             "a large allreduce was committed that is not whole here");
+        return ftc_error_set(FTC_ERR_PROTO, "a large value was committed that is not whole here");
     if (FTC_LARGE_MUTATED(OWN_WORD))
         torn = large->state != FTC_LARGE_WHOLE;
     learn(large, decided, failed);
-    if (!torn || FTC_LARGE_MUTATED(COMMIT_TORN)) {
+    if ((!torn && !named_in_scan(large)) || FTC_LARGE_MUTATED(COMMIT_TORN)) {
         *verdict = FTC_LARGE_COMMITTED;
         return FTC_SUCCESS;
     }
     drop_attempt(large);
     large->counters.again++;
-    *verdict = ++large->attempt < large->set.attempts ? FTC_LARGE_AGAIN : FTC_LARGE_PROTECTED;
+    *verdict = can_run_again(large) ? FTC_LARGE_AGAIN : FTC_LARGE_PROTECTED;
     large->counters.fallbacks += *verdict == FTC_LARGE_PROTECTED;
     return FTC_SUCCESS;
 }
 
-void ftc_large_copy(const struct ftc_large *large, void *to)
+void ftc_large_deliver(const struct ftc_large *large, void *to)
 {
-    ftc_ring_allreduce_copy(large->ring, to);
+    ftc_large_exchange_finish(large->exchange, &large->named, to);
 }

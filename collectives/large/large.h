@@ -1,20 +1,22 @@
 /*
- * An allreduce of a large value (docs/design/nodes.md, "Large values"). First a ring runs, which
- * tolerates no failure (ring_allreduce.h). Then an operation of the agreement core, the *commit*,
- * makes its result valid, or has it run again.
+ * A collective of large values (docs/design/nodes.md, "Large values"). First the ranks exchange
+ * what they need, and tolerate no failure (exchange.h). Then an operation of the agreement core,
+ * the *commit*, makes the result valid, or has the exchange run again.
  *
  * An *attempt* belongs to the next operation k of the communicator, which nobody has called yet.
  * Its messages carry k and the epoch at k (agreement.md, Names). Its ranks are all but G and those
  * that earlier commits named. They are the same at every live rank, since all of this was decided.
- * A rank that has all of the result is *whole*. A rank that learns, before it is whole, that a rank
- * of the ring has failed is *torn*, and drops the attempt. Whole and torn ranks call operation k.
+ * A rank that has all of its result, and has sent all that others need of it, is *whole*. A rank
+ * that learns, before it is whole, that a rank of the exchange has failed is *torn*, and drops the
+ * attempt. Whole and torn ranks call operation k.
  * It unites their L, and whether a rank is torn. If no rank is torn, the result is delivered.
  * Otherwise the ranks in the united L, which have failed, are left out of the next attempt. After a
- * few attempts the agreement core alone does the operation.
+ * few attempts the agreement core alone does the operation. It does so at once if the root has
+ * failed.
  *
  * Why this is safe: every rank that lives when the commit is decided has contributed to it. So if
- * no rank is torn, all of them have the result of this attempt: the same bits, with the inputs of
- * all ranks of the ring. A message of another attempt has another k. A message with the same k and
+ * no rank is torn, all of them have the result of this attempt, from the inputs of all ranks of the
+ * exchange. A message of another attempt has another k. A message with the same k and
  * another epoch is from a rank that died with a decision of its own. It is dropped, as the
  * agreement core drops its own messages (agreement.md, "Why the epoch").
  *
@@ -28,8 +30,8 @@
  * After start() and after each message take the outputs until there is none. It does no I/O, and
  * trusts nothing that it receives. Not thread-safe.
  */
-#ifndef FTC_COLLECTIVES_RING_LARGE_H
-#define FTC_COLLECTIVES_RING_LARGE_H
+#ifndef FTC_COLLECTIVES_LARGE_LARGE_H
+#define FTC_COLLECTIVES_LARGE_LARGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +46,8 @@ struct ftc_large_settings {
     uint64_t communicator; /* its number, in each message (collectives/frame.h) */
     int self, ranks;
     int attempts;                   /* the most attempts, at least 1 */
-    size_t block_least, block_most; /* ring_allreduce.h */
+    size_t block_least, block_most; /* exchange.h */
+    int window;                     /* exchange.h */
     struct ftc_buffer_pool *pool;   /* NULL: none */
 };
 
@@ -81,9 +84,11 @@ int ftc_large_create(struct ftc_large **out,
                      const struct ftc_large_settings *settings); /* FTC_ERR_NOMEM */
 void ftc_large_destroy(struct ftc_large *large);                 /* NULL is legal */
 
-/* Begins an allreduce of at least one element of `element` bytes. *call, its input and `result`
- * must live until end(). The result is written as it comes, before it is committed, unless `result`
- * is the input or NULL. */
+/* Begins a collective for which there is an exchange (ftc_large_exchange_exists()), of elements of
+ * `element` bytes; 0: they may be split anywhere. *call, its
+ * input and `result` must live until end(). The result is written before it is committed only if
+ * inputs are combined in it whoever fails (allreduce, reduce_scatter), and unless `result` is the
+ * input or NULL. */
 void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element,
                      void *result);
 /* Starts an attempt, as operation now->op. `agreed` is G, `known` is L. Error: FTC_ERR_NOMEM. */
@@ -97,7 +102,7 @@ int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now,
 int ftc_large_receive(struct ftc_large *large, const struct ftc_large_now *now, int from,
                       struct ftc_buffer *message);
 /* Looks at a message of the agreement core, and does not take it in. FTC_ERR_MISMATCH: its sender
- * is in another collective call, and will never come to the ring. Without this look a rank that
+ * is in another collective call, and will never come to this one. Without this look a rank that
  * waits for it would not learn why. Otherwise FTC_SUCCESS. */
 int ftc_large_look(struct ftc_large *large, int from, const struct ftc_buffer *message);
 const char *ftc_large_mismatch(const struct ftc_large *large);
@@ -129,8 +134,9 @@ int ftc_large_decide(struct ftc_large *large, const unsigned char *decided,
  * out. */
 const struct ftc_set *ftc_large_failed(const struct ftc_large *large);
 
-/* After COMMITTED: copies the result. `to` may be the input. */
-void ftc_large_copy(const struct ftc_large *large, void *to);
+/* After COMMITTED: writes the result (ftc_large_exchange_finish()). Places for the contributions of
+ * the failed set that the commit delivered stay as they are. */
+void ftc_large_deliver(const struct ftc_large *large, void *to);
 void ftc_large_end(struct ftc_large *large);
 
 struct ftc_large_counters {

@@ -1,0 +1,89 @@
+/*
+ * An *exchange*: in one attempt of a large value (large.h) the ranks send one another, by messages,
+ * all that each of them needs for its result. An exchange tolerates no failure. These are there
+ * (docs/design/nodes.md, "Large values", has their bytes and sources):
+ *
+ *   ring_reduce.c   allreduce, and reduce_scatter: blocks are combined on their way round the ring
+ *   ring_gather.c   allgather: contributions travel round the ring
+ *   pairwise.c      gather, scatter, alltoall: each part goes straight to its receiver
+ *   chain.c         scan, exscan: prefixes travel from the lowest rank to the highest
+ *
+ * Ranks have *places* in an exchange: 0 to places - 1, in the order of their numbers. A rank is
+ * *whole* when it has all of its result and has sent all that others need of it.
+ *
+ * Inputs: start, a message. Outputs: messages, which must arrive whole and once; their order does
+ * not matter. The result is written by finish(), so that the memory of the caller stays as it was
+ * until the attempt is committed. Until then blocks are kept as references to their messages. An
+ * object does no I/O, and trusts nothing that it receives. Not thread-safe.
+ */
+#ifndef FTC_COLLECTIVES_LARGE_EXCHANGE_H
+#define FTC_COLLECTIVES_LARGE_EXCHANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/set.h"
+#include "base/value.h"
+#include "collectives/call.h"
+
+struct ftc_large_exchange_settings {
+    const struct ftc_call *call; /* lives until the end, and so does its input */
+    int ranks;                   /* of the communicator */
+    int self, places;            /* this rank's place, and the number of places */
+    const int *rank;             /* the rank at each place, ascending; lives until the end */
+    size_t element;              /* bytes; where elements are combined, none is cut */
+    /* The size of a block in bytes. A contribution is cut into blocks of block_most. Where it goes
+     * from rank to rank and is combined there, blocks are smaller, so that all ranks combine at the
+     * same time, but not smaller than block_least. */
+    size_t block_least, block_most;
+    int window; /* most blocks that a receiver has asked for and not got; pairwise.c */
+    /* Where blocks of an allreduce or reduce_scatter may be written as they come. It must not
+     * overlap the input. NULL: nowhere. */
+    void *result;
+    struct ftc_buffer_pool *pool; /* NULL: there is none */
+};
+
+/* What the head of a message says of its bytes. Each exchange says which of these it uses. */
+struct ftc_large_tag {
+    uint32_t block;
+    uint32_t hop;
+    uint64_t begin, size;
+};
+
+struct ftc_large_block_output {
+    int to; /* place */
+    struct ftc_large_tag tag;
+    struct ftc_value value; /* the exchange holds the reference, until the next call */
+};
+
+struct ftc_large_exchange;
+
+/* Is there an exchange for such a call? */
+bool ftc_large_exchange_exists(const struct ftc_signature *signature);
+
+/* FTC_ERR_ARG: a size or number is not possible. FTC_ERR_NOMEM. */
+int ftc_large_exchange_create(struct ftc_large_exchange **out,
+                              const struct ftc_large_exchange_settings *settings);
+void ftc_large_exchange_destroy(struct ftc_large_exchange *exchange); /* NULL is legal */
+
+/* To be called once. After it, and after each message, take the outputs until there is none. Error:
+ * FTC_ERR_NOMEM. */
+int ftc_large_exchange_start(struct ftc_large_exchange *exchange);
+/* Takes in a message of the rank at place `from`, and a reference to its value, whose bytes may be
+ * overwritten from now on. FTC_ERR_PROTO: this rank does not wait for such a message; it was
+ * ignored. FTC_ERR_NOMEM. */
+int ftc_large_exchange_receive(struct ftc_large_exchange *exchange, int from,
+                               const struct ftc_large_tag *tag, const struct ftc_value *value);
+bool ftc_large_exchange_next_output(struct ftc_large_exchange *exchange,
+                                    struct ftc_large_block_output *output);
+
+bool ftc_large_exchange_whole(const struct ftc_large_exchange *exchange);
+/* The place whose messages it waits for. Only if it is not whole. */
+int ftc_large_exchange_awaited(const struct ftc_large_exchange *exchange);
+/* Writes the result of this rank when it is whole: by the take function of the call, if it has
+ * places for contributions, but for those of `failed`; otherwise as bytes. `to` may be the input,
+ * if contributions are combined. */
+void ftc_large_exchange_finish(const struct ftc_large_exchange *exchange,
+                               const struct ftc_set *failed, void *to);
+
+#endif
