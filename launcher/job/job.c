@@ -58,6 +58,7 @@ static int make_segment(struct ftc_job *job)
         .text = text,
         .ranks = job->command->np,
         .f = (int)config->f,
+        .history = config->history,
         .endpoints = ftc_config_leaves_node(config),
         .bound_cores = job->command->bind_core ? ftc_process_cores() : 0,
         .node = job->agent.meeting.node,

@@ -3,6 +3,7 @@
 #include "node/segment/layout.h"
 
 #include "node/segment/board_memory.h"
+#include "node/segment/history.h"
 
 #include <string.h>
 
@@ -23,6 +24,7 @@ _Static_assert(2 * sizeof(struct ftc_board_post) == LINE_BYTES, "two small posts
 _Static_assert(sizeof(struct ftc_board_progress) == LINE_BYTES, "layout of the board");
 _Static_assert(sizeof(struct ftc_board_place) == 4 * LINE_BYTES, "layout of the board");
 _Static_assert(FTC_BOARD_AREA % PAGE_BYTES == 0, "areas begin on pages");
+_Static_assert(FTC_HISTORY_BYTES % PAGE_BYTES == 0, "histories begin on pages");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2,
                "no locks between processes");
 
@@ -67,8 +69,9 @@ int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes
     layout->post_stride = round_up(ranks * sizeof(struct ftc_board_post), LINE_BYTES);
     layout->results_offset =
         round_up(layout->posts_offset + FTC_BOARD_DEPTH * layout->post_stride, PAGE_BYTES);
-    layout->rings_offset = round_up(
+    layout->history_offset = round_up(
         layout->results_offset + (uint64_t)FTC_BOARD_RESULTS * FTC_BOARD_BLOCK, PAGE_BYTES);
+    layout->rings_offset = layout->history_offset + ranks * FTC_HISTORY_BYTES;
     layout->areas_offset = layout->rings_offset + ranks * ranks * FTC_SEGMENT_RING_BYTES;
     layout->total_size = layout->areas_offset + ranks * FTC_BOARD_AREA;
     return 0;
@@ -95,6 +98,7 @@ void ftc_layout_store(const struct ftc_layout *layout, struct ftc_segment_header
     header->progress_offset = layout->progress_offset;
     header->posts_offset = layout->posts_offset;
     header->results_offset = layout->results_offset;
+    header->history_offset = layout->history_offset;
     header->rings_offset = layout->rings_offset;
     header->areas_offset = layout->areas_offset;
     header->total_size = layout->total_size;
@@ -147,6 +151,9 @@ int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header 
         !terminated(header->directory, sizeof(header->directory)) ||
         !terminated(header->cluster, sizeof(header->cluster)))
         return ftc_error_set(FTC_ERR_PROTO, "damaged segment: a name in its header has no end");
+    if (header->history >= FTC_HISTORY_MODES)
+        return ftc_error_set(FTC_ERR_PROTO, "damaged segment: histories of an unknown kind, %u",
+                             header->history);
     if (header->node >= header->nodes)
         return ftc_error_set(FTC_ERR_PROTO, "damaged segment: node %u of %u", header->node,
                              header->nodes);

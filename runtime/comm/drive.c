@@ -92,6 +92,7 @@ static void output_deliver(struct ftc_comm *comm, const struct ftc_output *outpu
     request->status = output->status;
     request->decided = true;
     comm->deciding = NULL;
+    ftc_history_decided(&comm->process->history);
     comm->driven.waits = false;
     comm->process->delivered = true;
     if (comm->process->config.integrity == FTC_INTEGRITY_VOTE)
@@ -119,14 +120,15 @@ static void log_flip(struct ftc_comm *comm)
 
 /* The member does no I/O, so the probe for a new ballot fires here, before the outputs of that
  * ballot. */
-static void probe_ballot(struct ftc_comm *comm)
+static void note_ballot(struct ftc_comm *comm)
 {
     uint64_t entered = ftc_member_ballots(comm->member);
     const struct ftc_epoch *last = ftc_member_entered(comm->member);
 
-    if (entered == comm->probed_ballots)
+    if (entered == comm->noted_ballots)
         return;
-    comm->probed_ballots = entered;
+    comm->noted_ballots = entered;
+    ftc_publish_ballot(comm, last);
     FTC_PROBE_BALLOT(last->op, last->ballot.i, last->ballot.s, entered);
 }
 
@@ -173,8 +175,7 @@ void ftc_comm_outputs(struct ftc_comm *comm)
 {
     const struct ftc_output *output;
 
-    if (FTC_PROBES)
-        probe_ballot(comm);
+    note_ballot(comm);
     while ((output = ftc_member_next_output(comm->member)) != NULL)
         carry_out(comm, output);
 }

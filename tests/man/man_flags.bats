@@ -114,6 +114,8 @@ TABLE
 --json :: inside -n --json :: holds ".schema == 1 and .jobs[0].np == 2" out
 -s :: inside -n -s :: grep -q "STACK of rank 0" out
 --stacks :: inside -n --stacks :: grep -q "STACK of rank 0" out
+--history :: inside -n --history 0 :: grep -q "HISTORY of rank 0" out && ! grep -q "HISTORY of rank 1" out
+--history :: inside -n --history all :: grep -q "HISTORY of rank 1" out
 -n :: inside -n :: grep -q "^RANK " out
 --no-sample :: inside --no-sample :: grep -q "^RANK " out
 --gc :: leave_behind; status --gc :: grep -qE "^removed [1-9]" out || [ -z "$(compgen -G "/dev/shm/ftcoll-*-$(cat job)")" ]
