@@ -210,7 +210,7 @@
 
     BOOL("trace", "history", PEERS, history, "on",
         "Record the last 256 operations of each rank in shared memory, for ftcoll-status --history, "
-        "and ftrun --timeout and --report."),
+        "ftrun --timeout, --report and --trace."),
 
     ENUM("log", "level", NOTHING, log_level, level_names, "warn",
         "The least important kind of log line that is written.", COMMON),

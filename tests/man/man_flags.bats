@@ -83,6 +83,7 @@ leave_behind() {
 --kill :: ftrun -np 3 --kill 0@0.1 --kill 2@0.2 sleep 2 :: code 0 && err "rank 0 failed: killed by --kill" && err "rank 2 failed: killed by --kill"
 --report :: ftrun -np 2 --report report true :: holds ".schema == 1 and .np == 2 and .exit_code == 0" report
 --report :: ftrun -np 2 --report - true :: holds ".np == 2" out
+--trace :: ftrun -np 2 --trace trace true :: holds '.traceEvents | map(select(.name == "thread_name")) | length == 2' trace
 --help :: ftrun --help :: code 0 && out "usage: ftrun"
 -h :: ftrun -h :: code 0 && out "usage: ftrun"
 --version :: ftrun --version :: code 0 && grep -qxE "ftrun [0-9.]+" out
