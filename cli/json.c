@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/status.h"
 #include "collectives/agreement/member.h"
+#include "runtime/choice/choice.h"
 
 /* Not every word of 64 bits fits the signed integers of JSON. A word that does not makes no sense
  * here, and becomes null. */
@@ -141,6 +142,49 @@ static json_t *stack_json(const struct ftc_status *status, int rank)
                      stack->error[0] != '\0' ? json_string(stack->error) : json_null());
 }
 
+/* A time as nanoseconds after the start of the job. */
+static json_t *moment(const struct ftc_status *status, uint64_t ns)
+{
+    return ns != 0 ? json_integer((json_int_t)(ns - status->started_ns)) : json_null();
+}
+
+static json_t *operation_json(const struct ftc_status *status,
+                              const struct ftc_history_operation *o)
+{
+    char text[24];
+    return json_pack(
+        "{s:o, s:o, s:i, s:i, s:o, s:s, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "operation", name_or_null(o->kind, ftc_status_kind_name(o->kind)),    //
+        "number", number(o->number),                                          //
+        "count", o->count,                                                    //
+        "returned", o->returned,                                              //
+        "communicator", number(o->communicator),                              //
+        "communicator_name", ftc_history_communicator(o->communicator, text), //
+        "bytes", number(o->size),                                             //
+        "algorithm", ftc_choice_name(o->algorithm),                           //
+        "called_ns", moment(status, o->called_ns),                            //
+        "started_ns", moment(status, o->started_ns),                          //
+        "decided_ns", moment(status, o->decided_ns),                          //
+        "returned_ns", moment(status, o->returned_ns),                        //
+        "waits_for_rank", rank_or_null(o->waits_for),                         //
+        "waits_since_ns", moment(status, o->waited_ns),                       //
+        "status", o->returned > 0 ? json_integer(o->status) : json_null(),    //
+        "agreed_failed", o->returned > 0 ? json_integer(o->failed) : json_null());
+}
+
+/* Returns null if no history was asked for, or if there is none here. */
+static json_t *history_json(const struct ftc_status *status, int rank)
+{
+    const struct ftc_status_history *history =
+        status->history != NULL ? &status->history[rank] : NULL;
+    if (history == NULL || !history->kept)
+        return json_null();
+    json_t *array = json_array();
+    for (int i = 0; array != NULL && i < history->count; i++)
+        json_array_append_new(array, operation_json(status, &history->operation[i]));
+    return array;
+}
+
 static json_t *rank_json(const struct ftc_status *status, int i)
 {
     const struct ftc_status_rank *rank = &status->rank[i];
@@ -149,7 +193,7 @@ static json_t *rank_json(const struct ftc_status *status, int i)
     return json_pack(
         "{s:i, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, "
         "s:o, s:o, "
-        "s:o, s:o}",                                     //
+        "s:o, s:o, s:o}",                                //
         "rank", i,                                       //
         "state", ftc_status_state_name(rank->state),     //
         "pid", rank->pid,                                //
@@ -171,7 +215,8 @@ static json_t *rank_json(const struct ftc_status *status, int i)
         "ended", gone ? json_string(ftc_status_ended(rank->wait_status, ended)) : json_null(),    //
         "known", set_json(&rank->known),                                                          //
         "agreed", set_json(&rank->agreed),                                                        //
-        "stack", stack_json(status, i));
+        "stack", stack_json(status, i),                                                           //
+        "history", history_json(status, i));
 }
 
 /* The "section.key=value" lines of the configuration as an object. Keys that are not UTF-8 are

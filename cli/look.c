@@ -54,6 +54,9 @@ void ftc_status_fini(struct ftc_status *status)
     }
     for (int i = 0; i < status->ranks && status->stack != NULL; i++)
         free(status->stack[i].text);
+    for (int i = 0; i < status->ranks && status->history != NULL; i++)
+        free(status->history[i].operation);
+    free(status->history);
     free(status->stack);
     free(status->rank);
     free(status->beat);

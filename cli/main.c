@@ -16,8 +16,8 @@ enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_FAILED_RANKS = 3 };
 
 /* Look at a job once. If its segment is damaged or gone, *out is NULL and ftc_last_error() gives
  * the cause. */
-static int look_at(const char *job, bool sample, bool stacks, struct ftc_status **out,
-                   struct ftc_segment **segment)
+static int look_at(const char *job, bool sample, const struct ftc_status_options *options,
+                   struct ftc_status **out, struct ftc_segment **segment)
 {
     struct ftc_status *status = calloc(1, sizeof(*status));
     if (status == NULL)
@@ -32,7 +32,9 @@ static int look_at(const char *job, bool sample, bool stacks, struct ftc_status 
         ftc_status_sample(status, *segment);
     else
         ftc_status_look(status, *segment);
-    rc = stacks ? ftc_status_stacks(status) : 0;
+    rc = options->stacks ? ftc_status_stacks(status) : 0;
+    if (rc == 0 && options->history)
+        rc = ftc_status_history(status, *segment, options->history_rank);
     if (rc != 0)
         goto err_fini;
     *out = status;
@@ -82,7 +84,7 @@ static int show_job(const char *job, const struct ftc_status_options *options,
 {
     struct ftc_status *status = NULL;
     struct ftc_segment *segment = NULL;
-    int rc = look_at(job, samples(options) && !options->failed, options->stacks, &status, &segment);
+    int rc = look_at(job, samples(options) && !options->failed, options, &status, &segment);
     if (options->format == FTC_STATUS_OPENMETRICS)
         ftc_status_openmetrics(&status, 1, stdout);
     if (rc != 0)
@@ -116,7 +118,7 @@ static void jobs_fini(struct jobs *jobs)
 
 /* Look at all jobs. A job that has ended since the listing is dropped. A job with a damaged segment
  * stays as a NULL entry. */
-static int jobs_look(struct jobs *jobs, bool sample, bool stacks)
+static int jobs_look(struct jobs *jobs, bool sample, const struct ftc_status_options *options)
 {
     jobs->status = calloc((size_t)jobs->count + 1, sizeof(jobs->status[0]));
     jobs->segment = calloc((size_t)jobs->count + 1, sizeof(jobs->segment[0]));
@@ -124,7 +126,8 @@ static int jobs_look(struct jobs *jobs, bool sample, bool stacks)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
     int kept = 0;
     for (int i = 0; i < jobs->count; i++) {
-        int rc = look_at(jobs->names[i], sample, stacks, &jobs->status[kept], &jobs->segment[kept]);
+        int rc =
+            look_at(jobs->names[i], sample, options, &jobs->status[kept], &jobs->segment[kept]);
         if (rc != 0 && rc != FTC_ERR_PROTO)
             continue;
         memmove(jobs->names[kept++], jobs->names[i], sizeof(jobs->names[0]));
@@ -147,8 +150,7 @@ static int show_pages(const struct jobs *jobs, const struct ftc_status_view *vie
 static int show_jobs(struct jobs *jobs, const struct ftc_status_options *options,
                      const struct ftc_status_view *view)
 {
-    int rc =
-        jobs_look(jobs, samples(options) && options->format == FTC_STATUS_JSON, options->stacks);
+    int rc = jobs_look(jobs, samples(options) && options->format == FTC_STATUS_JSON, options);
     if (rc != 0)
         return complain();
     if (options->format == FTC_STATUS_JSON)
@@ -176,11 +178,11 @@ static int show_any(const struct ftc_status_options *options, const struct ftc_s
         return complain();
     if (jobs.count == 1 && !options->list && text) {
         code = show_job(jobs.names[0], options, view);
-    } else if ((options->watch || (options->stacks && text)) && !options->list) {
-        ftc_error_set(FTC_ERR_ARG, jobs.count == 0 ? "no running job"
-                                   : options->watch
-                                       ? "several jobs; name the one to watch"
-                                       : "several jobs; name the one whose stacks to show");
+    } else if ((options->watch || ((options->stacks || options->history) && text)) &&
+               !options->list) {
+        ftc_error_set(FTC_ERR_ARG, jobs.count == 0  ? "no running job"
+                                   : options->watch ? "several jobs; name the one to watch"
+                                                    : "several jobs; name the one to show");
         code = complain();
     } else if (jobs.count == 0 && text) {
         puts("no running jobs");

@@ -3,6 +3,7 @@
 
 #include <getopt.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -18,11 +19,14 @@ struct row {
 
 #define FLAG(field) offsetof(struct ftc_status_options, field)
 #define FORMAT      0 /* as `flag`: the option sets `format`, which is at this offset */
+#define HISTORY     FLAG(history)
 
 static const char *const formats[] = {[FTC_STATUS_TEXTUAL] = "text",
                                       [FTC_STATUS_JSON] = "json",
                                       [FTC_STATUS_OPENMETRICS] = "openmetrics",
                                       NULL};
+
+static const char *const all_ranks[] = {"all", NULL};
 
 static const struct row rows[] = {
     {"watch", 'w', FLAG(watch), NULL, "refresh every second until the job ends"},
@@ -37,6 +41,8 @@ static const struct row rows[] = {
      "--format json: everything, for scripts (schema 1); all jobs if none is named"},
     {"stacks", 's', FLAG(stacks), NULL,
      "show the stacks of this host's ranks, too, by eu-stack or gdb; stops each for a moment"},
+    {"history", 0, HISTORY, "RANK",
+     "show the last operations of this rank, too, also after its death; all: of every rank"},
     {"no-sample", 'n', FLAG(no_sample), NULL,
      "do not wait to see whether heartbeats move; up to 0.6 s faster"},
     {"gc", 0, FLAG(gc), NULL, "remove what jobs without a launcher left behind, and say how many"},
@@ -83,6 +89,11 @@ static int check(const struct ftc_status_options *options)
         return ftc_error_set(FTC_ERR_ARG,
                              "--stacks goes with the page of a job or with --format json, not "
                              "with --watch, --failed, --list or metrics");
+    if (options->history && (options->watch || options->failed || options->list ||
+                             options->format == FTC_STATUS_OPENMETRICS))
+        return ftc_error_set(FTC_ERR_ARG,
+                             "--history goes with the page of a job or with --format json, not "
+                             "with --watch, --failed, --list or metrics");
     return 0;
 }
 
@@ -95,6 +106,19 @@ static int take_format(struct ftc_status_options *options, const char *text)
             return 0;
         }
     return ftc_error_set(FTC_ERR_ARG, "--format is text, json or openmetrics, not '%s'", text);
+}
+
+static int take_history(struct ftc_status_options *options, const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    options->history_rank = -1;
+    if (strcmp(text, "all") == 0)
+        return 0;
+    if (digits == 0 || digits > 4 || text[digits] != 0)
+        return ftc_error_set(FTC_ERR_ARG, "--history takes a rank or all, not '%s'", text);
+    options->history_rank = atoi(text);
+    return 0;
 }
 
 int ftc_status_options_parse(struct ftc_status_options *options, int argc, char **argv)
@@ -117,7 +141,8 @@ int ftc_status_options_parse(struct ftc_status_options *options, int argc, char 
                 argv[optind - 1]);
         if (row->flag != FORMAT)
             *(bool *)((char *)options + row->flag) = true;
-        else if (take_format(options, optarg) != 0)
+        if ((row->flag == FORMAT && take_format(options, optarg) != 0) ||
+            (row->flag == HISTORY && take_history(options, optarg) != 0))
             return FTC_ERR_ARG;
     }
     if (optind + 1 < argc)
@@ -137,7 +162,7 @@ bool ftc_status_option(int i, struct ftc_option_text *text)
                                      .argument = rows[i].argument,
                                      .help = rows[i].help};
     if (text->argument != NULL)
-        text->words = formats;
+        text->words = rows[i].flag == FORMAT ? formats : all_ranks;
     return true;
 }
 

@@ -12,6 +12,8 @@ enum ftc_status_format { FTC_STATUS_TEXTUAL, FTC_STATUS_JSON, FTC_STATUS_OPENMET
 struct ftc_status_options {
     enum ftc_status_format format; /* the last one that was given */
     bool watch, failed, gc, list, all, stacks, no_sample, help, version;
+    bool history; /* --history; `history_rank` is -1 for all ranks */
+    int history_rank;
     const char *job; /* NULL: not given */
 };
 

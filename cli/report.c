@@ -313,6 +313,7 @@ int ftc_status_page(const struct ftc_status *status, const struct ftc_status_vie
     fputc('\n', out);
     rc = print_failed_sets(status, out);
     print_stacks(status, out);
+    ftc_status_print_history(status, out);
     return rc;
 }
 

@@ -16,6 +16,7 @@
 #include "base/set.h"
 #include "base/settings.h"
 #include "collectives/call.h"
+#include "node/segment/history.h"
 #include "node/segment/segment.h"
 
 /* Where the comment of a field below names FTC_STATUS_NEVER, BAD or CALL, the field may have that
@@ -135,6 +136,14 @@ struct ftc_status_stack {
     char error[192]; /* "": none */
 };
 
+/* The last operations of one rank, for --history. */
+struct ftc_status_history {
+    bool wanted; /* a look at this rank was wanted */
+    bool kept;   /* false: histories are off, or the rank is of another node */
+    int count;
+    struct ftc_history_operation *operation; /* oldest first */
+};
+
 /* How decisions are spread by messages. A setting "auto" is replaced by what it stands for. */
 struct ftc_status_broadcast {
     bool known;    /* false: no messages, or the configuration does not say */
@@ -168,10 +177,13 @@ struct ftc_status {
     int *failed; /* failed ranks in the order of declaration; `failures` entries are valid */
     struct ftc_status_node *node;
     struct ftc_status_rank *rank;
-    struct ftc_status_beat *beat;   /* kept from look to look */
-    struct ftc_status_stack *stack; /* one for each rank; NULL: not asked for (stacks.h) */
-    char no_stacks[96];             /* why no stack at all could be taken; "": stacks were taken */
-    const char *text;               /* the configuration, in the segment */
+    struct ftc_status_beat *beat;       /* kept from look to look */
+    struct ftc_status_stack *stack;     /* one for each rank; NULL: not asked for (stacks.h) */
+    struct ftc_status_history *history; /* one for each rank; NULL: not asked for */
+    struct ftc_history_clock clock;     /* of these, and of started_ns */
+    uint64_t started_ns;
+    char no_stacks[96]; /* why no stack at all could be taken; "": stacks were taken */
+    const char *text;   /* the configuration, in the segment */
 };
 
 /* --- looking (look.c) --- */
@@ -189,6 +201,12 @@ void ftc_status_look(struct ftc_status *status, struct ftc_segment *segment);
 void ftc_status_sample(struct ftc_status *status, struct ftc_segment *segment);
 
 bool ftc_status_over(const struct ftc_status *status); /* the job or its launcher has ended */
+
+/* Copy the history of rank `wanted`, or those of all ranks if it is -1. FTC_ERR_ARG: there is no
+ * such rank. FTC_ERR_NOMEM. (history.c) */
+int ftc_status_history(struct ftc_status *status, struct ftc_segment *segment, int wanted);
+/* Print what ftc_status_history() has copied. */
+void ftc_status_print_history(const struct ftc_status *status, FILE *out);
 
 /* --- which rank waits for which (blame.c) --- */
 

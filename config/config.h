@@ -133,6 +133,7 @@ struct ftc_config {
     int64_t verbs_port_last;      /* transport.verbs_port_last; 0: the first alone */
     int64_t verbs_memory;         /* transport.verbs_memory: bytes; 0: set by the number of ranks */
     int64_t verbs_timeout_ms;     /* transport.verbs_timeout_ms */
+    bool history;                 /* trace.history */
     enum ftc_log_level log_level; /* log.level */
 };
 

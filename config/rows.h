@@ -210,6 +210,10 @@
         "or head; in gossip aggregation it is input, flow, weight, checksum, estimate, message "
         "or head. random turns one over in each operation of gossip."),
 
+    BOOL("trace", "history", PEERS, history, "on",
+        "Record the last 256 operations of each rank in shared memory, for ftcoll-status --history, "
+        "ftrun --timeout, --report and --trace."),
+
     ENUM("log", "level", NOTHING, log_level, level_names, "warn",
         "The least important kind of log line that is written.", COMMON),
 /* clang-format on */

@@ -198,6 +198,11 @@ static int take_report(struct ftc_command *command, const char *value)
     return take_path(&command->report, "--report", value);
 }
 
+static int take_trace(struct ftc_command *command, const char *value)
+{
+    return take_path(&command->trace, "--trace", value);
+}
+
 static int take_tag(struct ftc_command *command, const char *value)
 {
     (void)value;
@@ -285,6 +290,9 @@ static const struct option_row rows[] = {
      "fault drill: send SIGKILL to RANK so long after the start; may be repeated"},
     {"report", 0, "FILE", take_report,
      "write a report in JSON at the end; - is standard output; no link, and no FIFO but /dev/fd/N"},
+    {"trace", 0, "FILE", take_trace,
+     "write all operations, deaths, notices and ballots to this file, for Perfetto or "
+     "chrome://tracing"},
     {"help", 'h', NULL, take_help, "print this text, and exit"},
     {"version", 'V', NULL, take_version, "print the version, and exit"},
 };
@@ -505,5 +513,8 @@ int ftc_command_settings(const struct ftc_command *command, char *const environm
         rc = fit_f(command, settings);
     if (rc == FTC_SUCCESS)
         rc = check_flips(command, settings);
+    if (rc == FTC_SUCCESS && command->trace != NULL && !settings->value.history)
+        rc = ftc_error_set(FTC_ERR_ARG, "--trace needs what [trace] history = off leaves out; set "
+                                        "trace.history to on");
     return rc == FTC_SUCCESS ? ftc_settings_check(settings) : rc;
 }

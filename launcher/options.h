@@ -51,8 +51,9 @@ struct ftc_command {
     int max_failures;          /* np - 1 if not given */
     double timeout_s;          /* 0: none */
     bool tag, timestamp, bind_core;
-    const char *config, *output_directory, *working_directory, *report; /* NULL: not given */
-    const char **variables;                                             /* -x, as given */
+    const char *config, *output_directory, *working_directory, *report,
+        *trace;             /* NULL: not given */
+    const char **variables; /* -x, as given */
     int variable_count;
     struct ftc_assignment *assignments;
     int assignment_count;

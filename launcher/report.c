@@ -17,6 +17,10 @@
 #include "base/error.h"
 #include "collectives/agreement/member.h"
 #include "collectives/message.h"
+#include "node/segment/history.h"
+#include "runtime/choice/choice.h"
+
+#define LAST_OPERATIONS 16
 
 _Static_assert(FTC_MESSAGES <= FTC_MESSAGE_KINDS && FTC_RULES_COUNT <= FTC_RULES &&
                    FTC_PIECES_KINDS <= FTC_PIECES,
@@ -97,6 +101,42 @@ static void add_end(json_t *object, const struct ftc_process *process)
     }
 }
 
+/* The last operations of a failed rank. null: they are not here, as for a rank of another host. */
+static json_t *make_history(const struct ftc_job_report *report, int rank)
+{
+    struct ftc_segment *segment = report->verdict->segment;
+    struct ftc_history_operation last[LAST_OPERATIONS];
+    struct ftc_history_clock clock;
+    char text[24];
+
+    if (!ftc_history_kept(segment, rank))
+        return json_null();
+    ftc_history_look(&clock, segment);
+    int count = ftc_history_last(segment, rank, &clock, last, LAST_OPERATIONS);
+    json_t *history = json_array();
+    for (int i = 0; i < count; i++) {
+        const struct ftc_history_operation *o = &last[i];
+        json_array_append_new(
+            history,
+            json_pack("{s:s, s:I, s:i, s:i, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", //
+                      "operation",                                                               //
+                      o->kind < 0 ? "?" : ftc_call_kind_name((enum ftc_call_kind)o->kind),       //
+                      "number", (json_int_t)o->number, "count", o->count, "returned",
+                      o->returned,                                                              //
+                      "communicator", ftc_history_communicator(o->communicator, text),          //
+                      "bytes", (json_int_t)o->size, "algorithm", ftc_choice_name(o->algorithm), //
+                      "called_ms", span(report->started_ns, o->called_ns),                      //
+                      "decided_ms", span(report->started_ns, o->decided_ns),                    //
+                      "returned_ms", span(report->started_ns, o->returned_ns),                  //
+                      "waits_for",                                                              //
+                      o->waits_for < 0 ? json_null() : json_integer(o->waits_for),              //
+                      "waits_since_ms", span(report->started_ns, o->waited_ns),                 //
+                      "status", o->returned > 0 ? json_integer(o->status) : json_null(),
+                      "agreed_failed", o->returned > 0 ? json_integer(o->failed) : json_null()));
+    }
+    return history;
+}
+
 static void add_failure(json_t *object, const struct ftc_job_report *report, int rank)
 {
     const struct ftc_failure *failure = &report->verdict->ranks->at[rank].failure;
@@ -113,6 +153,7 @@ static void add_failure(json_t *object, const struct ftc_job_report *report, int
     json_object_set_new(object, "declared_ms", span(report->started_ns, failure->declared_ns));
     json_object_set_new(object, "detection_ms",
                         span(ftc_verdict_began(report->verdict, rank), failure->declared_ns));
+    json_object_set_new(object, "history", make_history(report, rank));
 }
 
 static json_t *make_rank(const struct ftc_job_report *report, int rank)

@@ -14,9 +14,13 @@
 #include "base/set.h"
 #include "collectives/agreement/member.h"
 #include "collectives/call.h"
+#include "node/segment/history.h"
+#include "runtime/choice/choice.h"
 
 #define MOST_ROWS 24
 #define TRIES     100
+
+#define LAST_OPERATIONS 8
 
 enum place {
     PLACE_ENDED,
@@ -181,7 +185,29 @@ static int end_of_chain(const struct row *rows, int np, int rank)
     return lowest;
 }
 
-static void print_culprit(struct ftc_sink *err, const struct row *rows, int np, int *votes)
+/* The last operations of a rank. */
+static void print_history(struct ftc_sink *err, struct ftc_segment *segment, int rank)
+{
+    struct ftc_history_operation last[LAST_OPERATIONS];
+    struct ftc_history_clock clock;
+    char line[FTC_HISTORY_LINE];
+
+    ftc_history_look(&clock, segment);
+    int count = ftc_history_last(segment, rank, &clock, last, LAST_OPERATIONS);
+    if (count == 0)
+        return;
+    ftc_sink_say(err, "the last operations of rank %d:", rank);
+    ftc_sink_say(err, "  %s", ftc_history_head());
+    for (int i = 0; i < count; i++)
+        ftc_sink_say(err, "  %s",
+                     ftc_history_line(&last[i], ftc_choice_name(last[i].algorithm), &clock,
+                                      ftc_segment_header(segment)->started_ns, line));
+}
+
+/* Returns the rank for which most of them wait; -1: none waits. *waiter is one that waits for
+ * it. */
+static int print_culprit(struct ftc_sink *err, const struct row *rows, int np, int *votes,
+                         int *waiter)
 {
     int best = -1, waiting = 0;
     memset(votes, 0, (size_t)np * sizeof(*votes));
@@ -191,16 +217,19 @@ static void print_culprit(struct ftc_sink *err, const struct row *rows, int np, 
         waiting++;
         int end = end_of_chain(rows, np, rank);
         votes[end]++;
-        if (best < 0 || votes[end] > votes[best])
+        if (best < 0 || votes[end] > votes[best]) {
             best = end;
+            *waiter = rank;
+        }
     }
     if (best < 0)
-        return;
+        return best;
     char text[256];
     describe(&rows[best], rows[best].since_ns, ftc_clock_now(), text, sizeof(text));
     ftc_sink_say(err, "%d of the %d waiting ranks finally wait for rank %d: %s%s", votes[best],
                  waiting, best, text,
                  rows[best].place == PLACE_WAITS ? " (they wait for each other)" : "");
+    return best;
 }
 
 void ftc_waiters_print(struct ftc_sink *err, struct ftc_ranks *ranks, struct ftc_segment *segment)
@@ -220,7 +249,10 @@ void ftc_waiters_print(struct ftc_sink *err, struct ftc_ranks *ranks, struct ftc
         }
         if (printed == MOST_ROWS)
             ftc_sink_say(err, "  ...");
-        print_culprit(err, rows, np, votes);
+        int waiter = 0, culprit = print_culprit(err, rows, np, votes, &waiter);
+        print_history(err, segment, culprit >= 0 ? culprit : 0);
+        if (culprit >= 0 && waiter != culprit)
+            print_history(err, segment, waiter);
     }
     free(rows);
     free(done);

@@ -15,6 +15,7 @@
 #include "launcher/server.h"
 #include "launcher/signals.h"
 #include "launcher/spawn.h"
+#include "launcher/trace/trace.h"
 #include "launcher/verdict.h"
 #include "launcher/watcher.h"
 #include "node/bell.h"
@@ -42,6 +43,7 @@ struct ftc_job {
     struct ftc_signals signals;
     struct ftc_launch_drill drill;
     struct ftc_verdict verdict;
+    struct ftc_trace trace; /* --trace */
     struct ftc_agent agent; /* only if `several` */
     bool several;           /* the job has several nodes */
     bool adopts;            /* its ranks ran before this ftrun */

@@ -58,6 +58,7 @@ static int make_segment(struct ftc_job *job)
         .text = text,
         .ranks = job->command->np,
         .f = (int)config->f,
+        .history = config->history,
         .endpoints = ftc_config_leaves_node(config),
         .bound_cores = job->command->bind_core ? ftc_process_cores() : 0,
         .node = job->agent.meeting.node,
@@ -154,6 +155,8 @@ static int make_loop(struct ftc_job *job)
                               &job->settings->value);
     if (rc == FTC_SUCCESS)
         rc = ftc_spawn_init(&job->spawn);
+    if (rc == FTC_SUCCESS && command->trace != NULL)
+        rc = ftc_trace_open(&job->trace, command->trace, job->segment, &job->ranks);
     if (rc != FTC_SUCCESS)
         return rc;
     job->verdict = (struct ftc_verdict){.ranks = &job->ranks,
@@ -226,6 +229,7 @@ static void run_loop(struct ftc_job *job)
         ev_timer_start(job->loop, &job->timeout);
     /* The priority is above output, and below news of deaths. */
     ev_set_priority(&job->spawner, 0);
+    ftc_trace_start(&job->trace, job->loop);
     if (!job->several && !job->adopts) /* otherwise the first lease starts it */
         ev_idle_start(job->loop, &job->spawner);
     ev_run(job->loop, 0);
@@ -253,6 +257,31 @@ static int write_report(struct ftc_job *job, int code)
     return code != 0 ? code : 1;
 }
 
+/* A host that does not know the end of the job leaves its part to the others. */
+static int merge_trace(struct ftc_job *job, int code)
+{
+    struct ftc_trace_sum sum;
+    const char *path = job->command->trace;
+
+    if (path == NULL || (job->several && !ftc_agent_sums_up(&job->agent, job->ending)))
+        return code;
+    if (ftc_trace_merge(&job->trace, &sum) != FTC_SUCCESS) {
+        fprintf(stderr, "ftrun: %s\n", ftc_last_error());
+        return code != 0 ? code : 1;
+    }
+    if (sum.nodes > 0 && sum.missing >= 0)
+        ftc_sink_say(job->verdict.err,
+                     "the trace %s lacks hosts whose file is not here, such as %s.node%d of host "
+                     "%s",
+                     path, path, sum.missing, ftc_segment_node_at(job->segment, sum.missing)->host);
+    if (sum.overwritten > 0)
+        ftc_sink_say(job->verdict.err,
+                     "the trace %s lacks %llu entries, of up to %d operations each: ranks "
+                     "overwrote them before they could be copied",
+                     path, (unsigned long long)sum.overwritten, (int)FTC_HISTORY_RUN);
+    return code;
+}
+
 static void tell_refused(struct ftc_job *job)
 {
     struct ftc_pmix_refused refused = ftc_pmix_listener_refused();
@@ -269,12 +298,13 @@ static void tell_refused(struct ftc_job *job)
 static int conclude(struct ftc_job *job)
 {
     tell_refused(job);
+    ftc_trace_finish(&job->trace);
     atomic_store(&ftc_segment_header(job->segment)->state, FTC_JOB_ENDED);
     int code = job->exit_code >= 0 ? job->exit_code : ftc_verdict_code(&job->verdict);
     if (!ftc_job_knows(job))
         return job->agent.fenced ? code : 0;
     ftc_job_tell_end(job, code);
-    return write_report(job, code);
+    return merge_trace(job, write_report(job, code));
 }
 
 static void clean_up(struct ftc_job *job)
@@ -282,6 +312,7 @@ static void clean_up(struct ftc_job *job)
     if (job->report_fd >= 0)
         close(job->report_fd);
     ftc_server_stop(&job->server);
+    ftc_trace_fini(&job->trace);
     ftc_agent_fini(&job->agent);
     ftc_launch_drill_fini(&job->drill);
     ftc_watcher_fini(&job->watcher);

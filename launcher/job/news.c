@@ -89,6 +89,7 @@ void ftc_job_look_for_end(struct ftc_job *job)
     drop_names(job);
     if (!job->watcher.ending)
         ftc_watcher_settle(&job->watcher);
+    ftc_trace_finish(&job->trace); /* the others may read it as soon as this node has left */
     ev_timer_stop(job->loop, &job->timeout);
     end_strays(job);
     bool told = !job->several || ftc_agent_leave(&job->agent);
@@ -175,9 +176,16 @@ static void look_for_limit(struct ftc_job *job)
     ftc_job_end(job, code);
 }
 
+static void trace(struct ftc_job *job)
+{
+    job->trace.speaks = !job->several || ftc_agent_speaks(&job->agent);
+    ftc_trace_drain(&job->trace);
+}
+
 static void on_failed(void *arg, int rank)
 {
     struct ftc_job *job = arg;
+    trace(job);
     if (job->several)
         ftc_agent_look(&job->agent);
     look_for_abort(job); /* if the rank has aborted, its exit is no news */
@@ -213,6 +221,7 @@ static void look_for_joined(struct ftc_job *job)
 static void on_changed(void *arg)
 {
     struct ftc_job *job = arg;
+    trace(job);
     look_for_joined(job);
     look_for_abort(job);
     if (!job->ending && job->ranks.any_joined)

@@ -24,6 +24,7 @@ struct ftc_segment {
     unsigned char *base;
     size_t mapped;
     bool writable;
+    enum ftc_history_mode history;
     char *text;
     struct ftc_declared declared; /* used by the launcher; shared memory only shows it to others */
     char path[128];

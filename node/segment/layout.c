@@ -3,6 +3,7 @@
 #include "node/segment/layout.h"
 
 #include "node/segment/board_memory.h"
+#include "node/segment/history.h"
 
 #include <string.h>
 
@@ -23,6 +24,7 @@ _Static_assert(2 * sizeof(struct ftc_board_post) == LINE_BYTES, "two small posts
 _Static_assert(sizeof(struct ftc_board_progress) == LINE_BYTES, "layout of the board");
 _Static_assert(sizeof(struct ftc_board_place) == 4 * LINE_BYTES, "layout of the board");
 _Static_assert(FTC_BOARD_AREA % PAGE_BYTES == 0, "areas begin on pages");
+_Static_assert(FTC_HISTORY_BYTES % PAGE_BYTES == 0, "histories begin on pages");
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2,
                "no locks between processes");
 
@@ -78,7 +80,8 @@ int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes
     layout->posts_offset = board.posts;
     layout->post_stride = board.post_stride;
     layout->results_offset = board.results;
-    layout->rings_offset = board.end;
+    layout->history_offset = board.end;
+    layout->rings_offset = layout->history_offset + ranks * FTC_HISTORY_BYTES;
     layout->areas_offset = layout->rings_offset + ranks * ranks * FTC_SEGMENT_RING_BYTES;
     layout->total_size = layout->areas_offset + ranks * FTC_BOARD_AREA;
     return 0;
@@ -105,6 +108,7 @@ void ftc_layout_store(const struct ftc_layout *layout, struct ftc_segment_header
     header->progress_offset = layout->progress_offset;
     header->posts_offset = layout->posts_offset;
     header->results_offset = layout->results_offset;
+    header->history_offset = layout->history_offset;
     header->rings_offset = layout->rings_offset;
     header->areas_offset = layout->areas_offset;
     header->total_size = layout->total_size;
@@ -157,6 +161,9 @@ int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header 
         !terminated(header->directory, sizeof(header->directory)) ||
         !terminated(header->cluster, sizeof(header->cluster)))
         return ftc_error_set(FTC_ERR_PROTO, "damaged segment: a name in its header has no end");
+    if (header->history >= FTC_HISTORY_MODES)
+        return ftc_error_set(FTC_ERR_PROTO, "damaged segment: histories of an unknown kind, %u",
+                             header->history);
     if (header->node >= header->nodes)
         return ftc_error_set(FTC_ERR_PROTO, "damaged segment: node %u of %u", header->node,
                              header->nodes);

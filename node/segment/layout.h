@@ -22,9 +22,10 @@ struct ftc_layout {
     uint64_t sets_offset, set_stride; /* two rows for each rank: L, G */
     uint64_t pending_offset, pending_stride;
     uint64_t places_offset, progress_offset, posts_offset, results_offset; /* the board */
-    uint64_t post_stride;  /* bytes between the posts of two places */
-    uint64_t rings_offset; /* also the size of the front part; a multiple of the page size */
-    uint64_t areas_offset; /* data of the board, one area for each rank; sparse, as the rings */
+    uint64_t post_stride;    /* bytes between the posts of two places */
+    uint64_t history_offset; /* a multiple of the page size; sparse for ranks of other nodes */
+    uint64_t rings_offset;   /* also the size of the front part; a multiple of the page size */
+    uint64_t areas_offset;   /* data of the board, one area for each rank; sparse, as the rings */
     uint64_t total_size;
 };
 

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/set.h"
 #include "node/segment/board_memory.h"
+#include "node/segment/history.h"
 #include "node/segment/internal.h"
 #include "node/segment/layout.h"
 #include "node/system/process.h"
@@ -63,7 +64,24 @@ static int allocate_file(int fd, uint64_t offset, uint64_t size)
     return 0;
 }
 
-static int size_file(int fd, const struct ftc_layout *layout)
+/* Only the histories of this node's ranks get memory: those of other ranks stay holes, as do all of
+ * them where none are kept. */
+static int allocate_front(int fd, const struct ftc_layout *layout,
+                          const struct ftc_segment_spec *spec)
+{
+    struct ftc_node all = {.count = layout->ranks};
+    const struct ftc_node *own = spec->nodes > 0 ? &spec->members[spec->node] : &all;
+
+    if (allocate_file(fd, 0, layout->history_offset) != 0)
+        return -1;
+    return !spec->history
+               ? 0
+               : allocate_file(fd,
+                               layout->history_offset + (uint64_t)own->first * FTC_HISTORY_BYTES,
+                               (uint64_t)own->count * FTC_HISTORY_BYTES);
+}
+
+static int size_file(int fd, const struct ftc_layout *layout, const struct ftc_segment_spec *spec)
 {
     int rc = check_file_limit(layout->total_size);
     if (rc != 0)
@@ -72,7 +90,7 @@ static int size_file(int fd, const struct ftc_layout *layout)
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "cannot make a (sparse) file of %llu bytes in /dev/shm: %m",
                              (unsigned long long)layout->total_size);
-    if (allocate_file(fd, 0, layout->rings_offset) == 0)
+    if (allocate_front(fd, layout, spec) == 0)
         return 0;
     if (errno == ENOSPC)
         return ftc_error_set(
@@ -130,6 +148,24 @@ static int draw_all(struct ftc_segment_header *header, const struct ftc_segment_
     return rc;
 }
 
+/* Read all clocks at one moment. The process may lose its core between two reads, so the closest of
+ * some tries counts: traces compare the clocks of hosts by it. */
+static void note_start(struct ftc_segment_header *header, bool counter)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (int tries = 0; tries < 8; tries++) {
+        uint64_t before = ftc_clock_now(), ticks = ftc_clock_ticks(counter),
+                 realtime = ftc_clock_realtime(), after = ftc_clock_now();
+        if (after - before >= least)
+            continue;
+        least = after - before;
+        header->started_ns = before;
+        header->started_ticks = ticks;
+        header->started_realtime_ns = realtime;
+    }
+}
+
 static int fill_header(struct ftc_segment *segment, const struct ftc_segment_spec *spec)
 {
     struct ftc_segment_header *header = ftc_segment_header(segment);
@@ -145,8 +181,8 @@ static int fill_header(struct ftc_segment *segment, const struct ftc_segment_spe
     header->launcher_pid = (int32_t)getpid();
     header->launcher_start = ftc_process_start(getpid());
     header->pid_namespace = ftc_process_namespace();
-    header->started_ns = ftc_clock_now();
-    header->started_realtime_ns = ftc_clock_realtime();
+    header->history = (uint32_t)segment->history;
+    note_start(header, segment->history == FTC_HISTORY_COUNTER);
     header->heartbeat_period_ns = spec->heartbeat_period_ns;
     header->heartbeat_timeout_ns = spec->heartbeat_timeout_ns;
     for (int rank = 0; rank < spec->ranks; rank++) {
@@ -189,6 +225,8 @@ static int prepare_segment(struct ftc_segment **out, const struct ftc_segment_sp
     if (rc != 0)
         return rc;
     (*out)->layout = layout;
+    if (spec->history)
+        (*out)->history = ftc_clock_has_counter() ? FTC_HISTORY_COUNTER : FTC_HISTORY_NANOSECONDS;
     (*out)->text = strdup(text);
     if ((*out)->text != NULL)
         return 0;
@@ -210,7 +248,7 @@ int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *
     if (fchmod(segment->fd, 0600) != 0)
         rc = ftc_error_set(FTC_ERR_SYSTEM, "cannot set the mode of %s: %m", segment->path);
     if (rc == 0)
-        rc = size_file(segment->fd, &segment->layout);
+        rc = size_file(segment->fd, &segment->layout, spec);
     if (rc == 0)
         rc = map_file(segment, segment->fd, segment->layout.total_size, true);
     if (rc == 0)
@@ -333,6 +371,7 @@ int ftc_segment_attach(struct ftc_segment **out, const char *job, bool writable)
         goto err_free;
     }
     ftc_segment_file_keep(segment, fd);
+    segment->history = (enum ftc_history_mode)header.history;
     rc = map_file(segment, segment->fd,
                   writable ? segment->layout.total_size : segment->layout.rings_offset, writable);
     if (rc == 0)

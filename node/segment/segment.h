@@ -11,6 +11,7 @@
  *   set rows
  *   pending rows
  *   board
+ *   histories, one per rank; those of ranks of this node have memory, if they are kept
  *   rings, sparse
  *   areas of the board, sparse
  *
@@ -44,7 +45,7 @@
 #include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 13
+#define FTC_SEGMENT_VERSION 14
 #define FTC_NODE_MAX_RANKS  4096
 /* Where ftrun is the PMIx server, the name of a job's namespace is this and the name of the job. */
 #define FTC_PMIX_SPACE         "ftcoll-"
@@ -133,6 +134,15 @@ struct ftc_activity {
     _Atomic uint64_t unsettled_ns;  /* gossip: not ready to agree since then; 0: it is ready */
 };
 
+/* The last ballot that a rank has entered after the first one of an operation. The sequence is odd
+ * while the rank writes; its half counts these ballots. */
+struct ftc_ballot_mark {
+    _Atomic uint32_t sequence;
+    _Atomic uint32_t i, s;
+    _Atomic uint64_t op;
+    _Atomic uint64_t at_ns; /* ftc_clock_now() */
+};
+
 #define FTC_MESSAGE_KINDS 12
 #define FTC_PID_CLOSED    (-1) /* in slot->pid: the rank has ended, and nobody may join as it */
 #define FTC_RULES         60
@@ -192,6 +202,7 @@ struct ftc_slot {
     _Atomic uint32_t carriers[FTC_CARRIERS]; /* to how many ranks it talks by each carrier */
 
     _Alignas(64) struct ftc_activity activity;
+    struct ftc_ballot_mark ballot;
     _Alignas(64) struct ftc_counters counters;
 
     /* Written by the launcher. */
@@ -223,6 +234,14 @@ static inline int ftc_slot_names(int32_t word, int ranks)
     return word >= 1 && word <= ranks ? word - 1 : -1;
 }
 
+/* Are histories kept (node/segment/history.h), and of what are their ticks? */
+enum ftc_history_mode {
+    FTC_HISTORY_OFF,
+    FTC_HISTORY_NANOSECONDS, /* ftc_clock_now() */
+    FTC_HISTORY_COUNTER,     /* the time-stamp counter */
+    FTC_HISTORY_MODES
+};
+
 struct ftc_segment_header {
     _Atomic uint64_t magic; /* written last; release: the fields below are filled in */
     uint32_t version, ranks;
@@ -232,7 +251,7 @@ struct ftc_segment_header {
     uint32_t endpoint_size, unused; /* endpoint_size 0: the job has no endpoints */
     uint64_t slots_offset, nodes_offset, endpoints_offset, log_offset, sets_offset, pending_offset;
     uint64_t places_offset, progress_offset, posts_offset, results_offset; /* the board */
-    uint64_t rings_offset, areas_offset, total_size;
+    uint64_t history_offset, rings_offset, areas_offset, total_size;
     uint64_t pending_stride, set_stride; /* bytes between two rows */
     char job[FTC_JOB_NAME_SIZE];
     char host[64];
@@ -245,6 +264,8 @@ struct ftc_segment_header {
     uint64_t launcher_start; /* /proc/<pid>/stat field 22, by which a reused pid is noticed */
     uint64_t pid_namespace;  /* the pid namespace of all pids in the segment; 0: unknown */
     uint64_t started_ns, started_realtime_ns;
+    uint64_t started_ticks; /* ftc_clock_ticks(), read with started_ns */
+    uint32_t history;       /* enum ftc_history_mode */
     uint64_t heartbeat_period_ns, heartbeat_timeout_ns;
     /* Drawn for this job. It is sent in the clear, so it is no secret. */
     unsigned char multicast_group[FTC_JOB_GROUP];
@@ -272,6 +293,7 @@ struct ftc_segment_spec {
     const char *job, *host, *command, *directory;
     const char *text; /* the configuration for the ranks, from ftc_settings_dump() */
     int ranks, f, bound_cores;
+    bool history;    /* the last operations of each rank are recorded */
     bool endpoints;  /* true: ranks publish endpoints; on several nodes they always do */
     int node, nodes; /* nodes 0: a single node with all ranks; cluster and members are not read */
     const char *cluster;

@@ -98,6 +98,8 @@ FTC_HOT static void pass(void *arg, enum ftc_board_point point)
 {
     struct ftc_comm *comm = arg;
 
+    if (point == FTC_BOARD_POSTED) /* the others' posts are on their way: time costs nothing here */
+        ftc_publish_recorded(comm);
     ftc_drill_pass(&comm->process->drill,
                    point == FTC_BOARD_POSTED ? FTC_DRILL_SEND : FTC_DRILL_DELIVER);
 }

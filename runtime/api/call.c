@@ -132,30 +132,47 @@ static FTC_HOT int run(struct ftc_comm *comm, const struct ftc_call *call, void 
         return rc == 0 ? rc : explain(comm, call, rc);
     }
     ftc_call_enter(comm);
+    ftc_publish_record(comm);
     int rc = ftc_request_run(comm, call, receive, FTC_CHOICE_BOARD + 1);
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_RETURN);
     ftc_call_leave(comm);
     return explain(comm, call, rc);
 }
 
-FTC_ONE_PLACE void ftc_call_probe_start(int kind, uint64_t number, uint64_t size)
+static FTC_ONE_PLACE void probe_start(int kind, uint64_t number, uint64_t size)
 {
     FTC_PROBE_OPERATION_START(kind, number, size);
 }
 
-FTC_ONE_PLACE void ftc_call_probe_end(int kind, uint64_t number, uint64_t size, int status)
+static FTC_ONE_PLACE void probe_end(int kind, uint64_t number, uint64_t size, int status)
 {
     FTC_PROBE_OPERATION_END(kind, number, size, status);
 }
 
-FTC_HOT int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+FTC_HOT uint64_t ftc_call_starts(struct ftc_comm *comm, const struct ftc_signature *signature)
 {
     uint64_t number = FTC_PROBES ? ftc_call_number(comm) : 0;
 
     if (FTC_PROBES)
-        ftc_call_probe_start(call->signature.kind, number, call->signature.size);
-    int rc = run(comm, call, receive);
+        probe_start(signature->kind, number, signature->size);
+    if (comm->history.ring != NULL)
+        comm->history.call = signature;
+    return number;
+}
+
+FTC_HOT int ftc_call_ends(struct ftc_comm *comm, const struct ftc_signature *signature,
+                          uint64_t number, int rc)
+{
+    if (comm->history.ring != NULL)
+        ftc_publish_resulted(comm, rc);
     if (FTC_PROBES)
-        ftc_call_probe_end(call->signature.kind, number, call->signature.size, rc);
+        probe_end(signature->kind, number, signature->size, rc);
     return rc;
+}
+
+FTC_HOT int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
+{
+    uint64_t number = ftc_call_starts(comm, &call->signature);
+
+    return ftc_call_ends(comm, &call->signature, number, run(comm, call, receive));
 }

@@ -27,8 +27,11 @@ int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *recei
 /* The number of the next operation, from 0 on. For the calling thread; needs no lock. */
 uint64_t ftc_call_number(const struct ftc_comm *comm);
 
-/* Tell tracers that a call of the API begins, or ends. Called only in builds with FTC_PROBES. */
-void ftc_call_probe_start(int kind, uint64_t number, uint64_t size);
-void ftc_call_probe_end(int kind, uint64_t number, uint64_t size, int status);
+/* Tell tracers that a call of the API starts, or ends with `rc`, and record it in the history.
+ * `signature` stays as it is until the end. The first returns the number for the second, which
+ * returns `rc`. */
+uint64_t ftc_call_starts(struct ftc_comm *comm, const struct ftc_signature *signature);
+int ftc_call_ends(struct ftc_comm *comm, const struct ftc_signature *signature, uint64_t number,
+                  int rc);
 
 #endif

@@ -531,6 +531,7 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
     struct ftc_comm *comm = a->comm;
 
     ftc_call_enter(comm);
+    ftc_publish_record(comm);
     int rc = take_input(a, input);
     if (rc == FTC_SUCCESS) {
         reset_report(a);
@@ -586,12 +587,9 @@ FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count,
         return rc;
     if (comm->process->alone || count == 0)
         return ftc_call_end(comm, aggregate_nothing(&a, send, recv, count));
-    uint64_t number = FTC_PROBES ? ftc_call_number(comm) : 0;
+    struct ftc_signature signature = {.kind = FTC_CALL_GOSSIP, .size = count * sizeof(double)};
+    uint64_t number = ftc_call_starts(comm, &signature);
 
-    if (FTC_PROBES)
-        ftc_call_probe_start(FTC_CALL_GOSSIP, number, count * sizeof(double));
     rc = aggregate(&a, (const void *)send == FTC_IN_PLACE ? recv : send, recv);
-    if (FTC_PROBES)
-        ftc_call_probe_end(FTC_CALL_GOSSIP, number, count * sizeof(double), rc);
-    return ftc_call_end(comm, rc);
+    return ftc_call_end(comm, ftc_call_ends(comm, &signature, number, rc));
 }

@@ -115,6 +115,8 @@ int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
     comm->ran = -1;
     if (setup->job_ranks != NULL)
         atomic_store_explicit(&process->parted, true, memory_order_relaxed);
+    else if (!process->alone)
+        ftc_history_init(&comm->history, process->segment, comm->rank);
     add_driven(process, &comm->driven);
     int rc = build(comm, setup);
     if (rc == 0)

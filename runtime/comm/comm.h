@@ -9,6 +9,7 @@
 #include "collectives/agreement/member.h"
 #include "collectives/values/flip.h"
 #include "node/board/board.h"
+#include "node/segment/history.h"
 #include "runtime/choice/choice.h"
 #include "runtime/comm/snapshot.h"
 #include "runtime/process/peer_memory.h"
@@ -55,9 +56,9 @@ struct ftc_comm {
     struct ftc_choice_job choice;
     /* The request whose call the member has, until its delivery; NULL: the member has no call. */
     struct ftc_request *deciding;
-    bool moved; /* a request came to another stage since the waiting loop last looked */
-    uint64_t probed_ballots;   /* ftc_member_ballots() when the tracer's probe last fired */
-    uint64_t member_due_ns;    /* timer of the member; 0: not set */
+    bool moved;             /* a request came to another stage since the waiting loop last looked */
+    uint64_t noted_ballots; /* ftc_member_ballots() when a new ballot was last told */
+    uint64_t member_due_ns; /* timer of the member; 0: not set */
     uint64_t algorithm_due_ns; /* timer of the algorithm that needs one (gossip); 0: not set */
     bool agreeing;    /* an algorithm runs an agreement by messages, although there is a board */
     uint64_t dropped; /* damaged messages that algorithms have dropped */
@@ -81,6 +82,7 @@ struct ftc_comm {
     /* Every collective goes over the board. NULL: all go by messages. */
     struct ftc_board *board;
     struct ftc_board_file *file; /* its memory; NULL: in the segment */
+    struct ftc_history history;  /* its last operations; nothing is recorded of a part of the job */
     struct ftc_peer peer;        /* of the board */
     struct ftc_drill
         board_drill; /* as process->drill; the board takes in failures at its own time */

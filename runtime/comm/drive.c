@@ -85,12 +85,13 @@ static int take_result(const struct ftc_comm *comm, const struct ftc_request *re
                        const struct ftc_value *value)
 {
     const struct ftc_call *call = request->call;
+    int kind = call->signature.kind;
     struct ftc_member_report report;
 
     ftc_member_report(comm->member, &report);
     if (ftc_signature_gathers(&call->signature))
         return ftc_blocks_take(value, report.failed, call, request->receive);
-    if (ftc_call_table[call->signature.kind].slices)
+    if (kind == FTC_CALL_SCATTER || kind == FTC_CALL_REDUCE_SCATTER)
         return ftc_slice_take(value, call, request->receive);
     if (value->size > 0)
         memcpy(request->receive, ftc_value_bytes(value), value->size);
@@ -109,6 +110,7 @@ static void output_deliver(struct ftc_comm *comm, const struct ftc_output *outpu
     request->status = output->status;
     request->decided = true;
     comm->deciding = NULL;
+    ftc_history_decided(&comm->history);
     comm->driven.waits = false;
     comm->process->delivered = true;
     if (comm->process->config.integrity == FTC_INTEGRITY_VOTE)
@@ -136,14 +138,15 @@ static void log_flip(struct ftc_comm *comm)
 
 /* The member does no I/O, so the probe for a new ballot fires here, before the outputs of that
  * ballot. */
-static void probe_ballot(struct ftc_comm *comm)
+static void note_ballot(struct ftc_comm *comm)
 {
     uint64_t entered = ftc_member_ballots(comm->member);
     const struct ftc_epoch *last = ftc_member_entered(comm->member);
 
-    if (entered == comm->probed_ballots)
+    if (entered == comm->noted_ballots)
         return;
-    comm->probed_ballots = entered;
+    comm->noted_ballots = entered;
+    ftc_publish_ballot(comm, last);
     FTC_PROBE_BALLOT(last->op, last->ballot.i, last->ballot.s, entered);
 }
 
@@ -190,8 +193,7 @@ void ftc_comm_outputs(struct ftc_comm *comm)
 {
     const struct ftc_output *output;
 
-    if (FTC_PROBES)
-        probe_ballot(comm);
+    note_ballot(comm);
     while ((output = ftc_member_next_output(comm->member)) != NULL)
         carry_out(comm, output);
 }

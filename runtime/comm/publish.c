@@ -117,6 +117,7 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
     if (comm->process->alone)
         return;
     a = &comm->process->slot->activity;
+    ftc_publish_board_record(comm);
     ftc_publish_what(comm, &now);
     if (wait == FTC_WAIT_SETTLEMENT)
         ftc_member_holding(comm->member, &now);
@@ -124,6 +125,7 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
         wait = now.wait;
     if (comm->board != NULL)
         publish_board_agreed(comm);
+    ftc_history_waits(&comm->history, now.waits_for);
     STORE(a->sequence, LOAD(a->sequence) | 1u);
     atomic_thread_fence(memory_order_release);
     fill(comm, &now, wait);
@@ -151,6 +153,50 @@ FTC_HOT static void count_operation(struct ftc_process *process)
         atomic_fetch_add_explicit(&counters->operations, 1, memory_order_relaxed);
     else
         ADD(counters->operations, 1);
+}
+
+FTC_HOT void ftc_publish_board_record(struct ftc_comm *comm)
+{
+    if (comm->history.call != NULL)
+        ftc_history_call(&comm->history, comm->driven.number, LOAD(comm->called) - 1, false);
+}
+
+void ftc_publish_record(struct ftc_comm *comm)
+{
+    struct ftc_history *history = &comm->history;
+
+    if (history->call != NULL)
+        ftc_history_call(history, comm->driven.number,
+                         comm->board != NULL ? ftc_board_operations(comm->board)
+                                             : ftc_member_next_op(comm->member),
+                         true);
+}
+
+FTC_HOT void ftc_publish_result(struct ftc_comm *comm, int status)
+{
+    struct ftc_history *history = &comm->history;
+    const struct ftc_activity *activity = &comm->process->slot->activity;
+    uint32_t outcome =
+        FTC_HISTORY_OUTCOME(status, LOAD(activity->algorithm), LOAD(activity->agreed_failed));
+
+    ftc_publish_board_record(comm);
+    ftc_history_return(history, outcome);
+}
+
+void ftc_publish_ballot(struct ftc_comm *comm, const struct ftc_epoch *entered)
+{
+    struct ftc_ballot_mark *mark;
+
+    if (comm->process->alone || (entered->ballot.i == 0 && entered->ballot.s == 0))
+        return;
+    mark = &comm->process->slot->ballot;
+    STORE(mark->sequence, LOAD(mark->sequence) | 1u);
+    atomic_thread_fence(memory_order_release);
+    STORE(mark->i, entered->ballot.i);
+    STORE(mark->s, entered->ballot.s);
+    STORE(mark->op, entered->op);
+    STORE(mark->at_ns, ftc_clock_now());
+    atomic_store_explicit(&mark->sequence, LOAD(mark->sequence) + 1u, memory_order_release);
 }
 
 FTC_HOT void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)

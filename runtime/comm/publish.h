@@ -26,6 +26,41 @@ static inline void ftc_publish_ran(struct ftc_comm *comm, int id)
                               memory_order_relaxed);
 }
 
+/* Gives a call of which the board knows nothing yet an entry of its own in the history, if there is
+ * one. All calls by messages get their entry so. */
+void ftc_publish_record(struct ftc_comm *comm);
+/* The same for a call on the board, unless it has an entry. Such calls are so fast that a time for
+ * each costs much, so a run of them may follow. */
+void ftc_publish_board_record(struct ftc_comm *comm);
+/* Does the call on the board that is under way belong to a run? */
+static inline bool ftc_publish_continues(const struct ftc_comm *comm)
+{
+    return ftc_history_continues(&comm->history, comm->driven.number,
+                                 atomic_load_explicit(&comm->called, memory_order_relaxed) - 1);
+}
+/* The same, unless the call belongs to a run. */
+static inline void ftc_publish_recorded(struct ftc_comm *comm)
+{
+    if (comm->history.call != NULL && !ftc_publish_continues(comm))
+        ftc_publish_board_record(comm);
+}
+/* Enters the return of a call. */
+void ftc_publish_result(struct ftc_comm *comm, int status);
+/* The same, unless the call belongs to a run, and nothing is new. */
+static inline void ftc_publish_resulted(struct ftc_comm *comm, int status)
+{
+    struct ftc_history *history = &comm->history;
+    uint32_t failed =
+        atomic_load_explicit(&comm->process->slot->activity.agreed_failed, memory_order_relaxed);
+
+    if (history->call != NULL && status == 0 && history->outcome >> 16 == failed &&
+        ftc_publish_continues(comm))
+        history->call = NULL;
+    else
+        ftc_publish_result(comm, status);
+}
+void ftc_publish_ballot(struct ftc_comm *comm, const struct ftc_epoch *entered);
+
 /* A collective was called; `calls` is the number of collectives that were called by now. */
 void ftc_publish_called(struct ftc_comm *comm, uint64_t calls);
 /* A collective returned: shows the counters, the rules that were used, and the sets L and G. */

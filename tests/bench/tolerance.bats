@@ -51,6 +51,16 @@ tolerance() {
     [ "$(tr -s ' ' <<<"${lines[2]}")" = "barrier 4 5.000 5.000 1.000 1.000..1.000" ]
 }
 
+@test "with --history the same library runs, with and without it" {
+    program "$FTRUN" "
+        [[ \$LD_LIBRARY_PATH != *unchecked ]] || exit 9
+        us=6; [ \$FTCOLL_TRACE_HISTORY = on ] || us=5
+        echo ftcoll allreduce \$2 8 100 \$us 9"
+    tolerance --history --np 2 --rounds 2
+    [ "$status" -eq 0 ]
+    [ "$(tr -s ' ' <<<"${lines[1]}")" = "allreduce 2 6.000 5.000 1.200 1.200..1.200" ]
+}
+
 @test "a run that fails is told, and there is no table" {
     program "$FTRUN" 'echo no luck today >&2; exit 7'
     tolerance --np 2 --rounds 1

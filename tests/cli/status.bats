@@ -342,7 +342,7 @@ load helper
     has "ftcoll-status:"
     run "$STATUS_TOOL" ../../etc/passwd
     [ "$status" -eq 1 ]
-    for wrong in --nonsense -q "one two" "--json --watch" "--format openmetrics --watch" "--format xml" --format "--stacks --watch" "--stacks --list" "--stacks --format openmetrics" "--gc 1.1" "--list 1.1" "--watch=3"; do
+    for wrong in --nonsense -q "one two" "--json --watch" "--format openmetrics --watch" "--format xml" --format "--stacks --watch" "--stacks --list" "--stacks --format openmetrics" "--history" "--history x" "--history 0 --watch" "--history 0 --list" "--history 0 --failed" "--history 0 --format openmetrics" "--gc 1.1" "--list 1.1" "--watch=3"; do
         # shellcheck disable=SC2086 # words on purpose
         run "$STATUS_TOOL" $wrong
         [ "$status" -eq 2 ]
@@ -352,7 +352,7 @@ load helper
 @test "--help lists every option, --version the version" {
     run "$STATUS_TOOL" --help
     [ "$status" -eq 0 ]
-    for option in watch failed all list format json stacks no-sample gc help version; do
+    for option in watch failed all list format json stacks history no-sample gc help version; do
         has "--$option"
     done
     run "$STATUS_TOOL" --version

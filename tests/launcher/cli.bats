@@ -30,7 +30,7 @@ load helper
     run "$FTRUN" --help
     [ "$status" -eq 0 ]
     for option in -np -f -x --config --set --tag-output --timestamp-output --output-filename --timeout --max-failures \
-        --wdir --bind-to --engine --nodes --ranks-per-node --report --kill --print-config --print-algorithms --all --help --version; do
+        --wdir --bind-to --engine --nodes --ranks-per-node --report --trace --kill --print-config --print-algorithms --all --help --version; do
         grep -q -e "^  $option" <<<"$output"
     done
     run "$FTRUN" --version

@@ -83,6 +83,7 @@ leave_behind() {
 --kill :: ftrun -np 3 --kill 0@0.1 --kill 2@0.2 sleep 2 :: code 0 && err "rank 0 failed: killed by --kill" && err "rank 2 failed: killed by --kill"
 --report :: ftrun -np 2 --report report true :: holds ".schema == 1 and .np == 2 and .exit_code == 0" report
 --report :: ftrun -np 2 --report - true :: holds ".np == 2" out
+--trace :: ftrun -np 2 --trace trace true :: holds '.traceEvents | map(select(.name == "thread_name")) | length == 2' trace
 --help :: ftrun --help :: code 0 && out "usage: ftrun"
 -h :: ftrun -h :: code 0 && out "usage: ftrun"
 --version :: ftrun --version :: code 0 && grep -qxE "ftrun [0-9.]+" out
@@ -114,6 +115,8 @@ TABLE
 --json :: inside -n --json :: holds ".schema == 1 and .jobs[0].np == 2" out
 -s :: inside -n -s :: grep -q "STACK of rank 0" out
 --stacks :: inside -n --stacks :: grep -q "STACK of rank 0" out
+--history :: inside -n --history 0 :: grep -q "HISTORY of rank 0" out && ! grep -q "HISTORY of rank 1" out
+--history :: inside -n --history all :: grep -q "HISTORY of rank 1" out
 -n :: inside -n :: grep -q "^RANK " out
 --no-sample :: inside --no-sample :: grep -q "^RANK " out
 --gc :: leave_behind; status --gc :: grep -qE "^removed [1-9]" out || [ -z "$(compgen -G "/dev/shm/ftcoll-*-$(cat job)")" ]

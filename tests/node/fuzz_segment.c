@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "node/segment/history.h"
 #include "node/segment/layout.h"
 #include "node/segment/segment.h"
 
@@ -30,7 +31,7 @@ static int sound_segment(unsigned char **front, size_t *front_size)
     struct ftc_segment *segment;
     snprintf(job, sizeof(job), "%ld.000066", (long)getpid());
     struct ftc_segment_spec spec = {
-        .job = job, .directory = "/tmp/x", .text = "a=b\n", .ranks = RANKS};
+        .job = job, .directory = "/tmp/x", .text = "a=b\n", .ranks = RANKS, .history = true};
     if (ftc_segment_create(&segment, &spec) != 0)
         abort();
     atexit(remove_job);
@@ -49,11 +50,17 @@ static uint64_t look(struct ftc_segment *segment)
 {
     uint64_t sum = strlen(ftc_segment_text(segment)) + strlen(ftc_segment_header(segment)->command);
     uint32_t cursor = 0;
+    static struct ftc_history_operation last[FTC_HISTORY_ENTRIES];
+    struct ftc_history_clock clock;
+    ftc_history_look(&clock, segment);
     for (int rank = 0; rank < ftc_segment_ranks(segment); rank++) {
         const unsigned char *slot = (const unsigned char *)ftc_segment_slot(segment, rank);
         sum += slot[0] + slot[sizeof(struct ftc_slot) - 1];
         sum += ftc_segment_known_row(segment, rank)[0] + ftc_segment_agreed_row(segment, rank)[0];
         sum += ftc_segment_pending_row(segment, rank)[0] + ftc_segment_failed(segment, rank);
+        int count = ftc_history_last(segment, rank, &clock, last, (int)FTC_HISTORY_ENTRIES);
+        for (int i = 0; i < count; i++)
+            sum += (uint64_t)last[i].count + last[i].called_ns;
     }
     for (int rank = ftc_segment_next_failure(segment, &cursor); rank >= 0;
          rank = ftc_segment_next_failure(segment, &cursor))
