@@ -41,7 +41,6 @@ struct ftc_call_traits {
     /* The members' values stay apart, as blocks (values/blocks.h), and the caller takes them one by
      * one. ftc_signature_gathers() knows of operators, too. */
     bool gathers;
-    bool slices; /* each member gets its slice of the carried value alone */
     bool levels; /* may go over two levels (docs/design/nodes.md, "Two levels") */
 };
 extern const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS];

@@ -122,6 +122,7 @@ FTC_HOT static bool collect_from_start(struct ftc_board *b, size_t limit, size_t
     const unsigned char *input = b->call->input;
     size_t size = b->call->signature.size;
     bool in_place = input == b->receive && size > limit;
+    bool slices = b->call->signature.kind == FTC_CALL_REDUCE_SCATTER;
 
     for (b->offset = 0; b->offset < size; b->offset += b->bytes) {
         b->bytes = ftc_board_block_size(b, size - b->offset, limit);
@@ -130,7 +131,8 @@ FTC_HOT static bool collect_from_start(struct ftc_board *b, size_t limit, size_t
             memcpy(b->kept + b->offset, from, b->bytes);
             *kept = b->offset + b->bytes;
         }
-        if (!ftc_board_collect_block(b, from, b->bytes, b->receive))
+        unsigned char *out = b->receive == NULL ? NULL : b->receive + b->offset;
+        if (!(slices ? ftc_board_collect_slice(b, from) : ftc_board_collect_block(b, from, out)))
             return false;
     }
     return true;
@@ -144,7 +146,7 @@ FTC_HOT static void collect_in_blocks(struct ftc_board *b, size_t limit)
         ftc_board_make_room(b, size);
     if (size == 0) {
         b->offset = b->bytes = 0;
-        (void)ftc_board_collect_block(b, NULL, 0, NULL);
+        (void)ftc_board_collect_block(b, NULL, NULL);
         return;
     }
     while (!collect_from_start(b, limit, &kept))
@@ -207,7 +209,7 @@ static void validate(struct ftc_board *b)
     ftc_set_to_bytes(&b->known, b->bits);
     b->offset = 0;
     b->bytes = ftc_set_bytes(b->ranks);
-    (void)ftc_board_collect_block(b, b->bits, b->bytes, b->bits);
+    (void)ftc_board_collect_block(b, b->bits, b->bits);
     ftc_set_add_bytes(&more, b->bits);
     decide(b, &more);
     ftc_set_fini(&more);
@@ -221,11 +223,14 @@ FTC_HOT static void reduce_one_block(struct ftc_board *b, int root)
     b->offset = 0;
     b->bytes = b->call->signature.size;
     b->apart = b->rank == root && b->call->input != b->receive;
+    bool take = b->call->take != NULL;
     if (b->apart)
         b->source = b->call->input;
     else
-        ftc_board_post(b, b->call->input, ftc_board_own_bytes(b), root);
-    if (b->rank == root)
+        ftc_board_post(b, b->call->input, take ? ftc_board_own_bytes(b) : b->bytes, root);
+    if (b->rank == root && take)
+        ftc_board_collect_and_take(b);
+    else if (b->rank == root)
         ftc_board_collect_for_itself(b, b->receive);
     b->apart = false;
     ftc_board_finish(b, false);
@@ -318,11 +323,13 @@ FTC_HOT static int broadcast_from(struct ftc_board *b)
  * that the buffer can be restored if the root dies. *kept: how much is kept. */
 FTC_HOT static void copy_block(struct ftc_board *b, int root, bool last, size_t *kept)
 {
-    struct ftc_board_part part = ftc_board_part(b);
-    unsigned char *to = b->receive + part.at;
+    struct ftc_board_part part = {0, b->offset, b->bytes};
 
+    if (b->call->signature.kind == FTC_CALL_SCATTER)
+        part = ftc_board_slice(b);
     if (part.size == 0)
         return;
+    unsigned char *to = b->receive + part.at;
     if (!last) {
         memcpy(b->kept + part.at, to, part.size);
         *kept = part.at + part.size;

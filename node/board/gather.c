@@ -11,8 +11,6 @@ size_t ftc_board_own_bytes(const struct ftc_board *b)
 {
     size_t size = b->call->input_size;
 
-    if (b->call->take == NULL)
-        return b->bytes;
     if (size <= b->offset)
         return 0;
     return size - b->offset < b->bytes ? size - b->offset : b->bytes;
@@ -95,7 +93,7 @@ static bool gather_from_start(struct ftc_board *b, const unsigned char *input)
     do {
         b->bytes = ftc_board_block_size(b, size - b->offset, b->apart_limit);
         size_t own = ftc_board_own_bytes(b);
-        if (!ftc_board_collect_block(b, own > 0 ? input + b->offset : NULL, own, b->receive))
+        if (!ftc_board_collect_apart(b, own > 0 ? input + b->offset : NULL, own))
             return false;
         b->offset += b->bytes;
     } while (b->offset < size);

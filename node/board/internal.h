@@ -138,18 +138,10 @@ static inline size_t ftc_board_block_size(const struct ftc_board *b, size_t left
     return limit - limit % element;
 }
 
-/* What this rank wants of a block: `size` bytes from `from` on, which go to `at` in its result. */
+/* What a rank wants of a block: `size` bytes from `from` on, which go to `at` in its result. */
 struct ftc_board_part {
     size_t from, at, size;
 };
-struct ftc_board_part ftc_board_slice(const struct ftc_board *b); /* board/round.c */
-
-static inline struct ftc_board_part ftc_board_part(const struct ftc_board *b)
-{
-    if (ftc_call_table[b->call->signature.kind].slices)
-        return ftc_board_slice(b);
-    return (struct ftc_board_part){0, b->offset, b->bytes};
-}
 
 /* --- board/gather.c --- */
 
@@ -194,18 +186,25 @@ const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
 
 /* --- board/round.c --- */
 
-/* Wait until the round is over, and write what this rank wants of its value to its place in
- * `receive`. NULL: it wants nothing. If members are missing in a block that is not the first,
- * nothing is written. */
-void ftc_board_collect(struct ftc_board *b, unsigned char *receive);
-/* The same, but this rank combines only for itself. For few members with little data, for the root
- * of a plain reduce, and for values that stay apart. */
-void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *receive);
-/* Post `bytes` of one block from `input`, wait for the posts of all, and write what this rank wants
- * of the block to its place in `receive`. NULL: it wants nothing. False: start again, without the
- * missing members. */
-bool ftc_board_collect_block(struct ftc_board *b, const unsigned char *input, size_t bytes,
-                             unsigned char *receive);
+/* Wait until the round is over, and write its combined value to `out`. NULL: the value is not
+ * wanted. If members are missing in a block that is not the first, nothing is written. Only this
+ * rank combines: for few members with little data, and for the root of a plain reduce. */
+void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out);
+/* The same for the root of a gather, which takes the posts one by one. */
+void ftc_board_collect_and_take(struct ftc_board *b);
+
+/* Each of these posts a block of `input`, waits for the posts of all, and writes the part that this
+ * rank wants. False: start again, without the missing members. */
+
+/* The combined value goes to `out`. NULL: it is not wanted. */
+bool ftc_board_collect_block(struct ftc_board *b, const unsigned char *input, unsigned char *out);
+/* The slice of the combined value goes to its place in the result. */
+bool ftc_board_collect_slice(struct ftc_board *b, const unsigned char *input);
+/* The call takes the posts one by one. This rank has `own` bytes of its post. */
+bool ftc_board_collect_apart(struct ftc_board *b, const unsigned char *input, size_t own);
+
+/* This rank's slice, as far as it lies in this block. */
+struct ftc_board_part ftc_board_slice(const struct ftc_board *b);
 /* out := first op second. Neither input may overlap `out`, except that it may be equal to `out` if
  * the call has a merge function. */
 void ftc_board_combine_two(const struct ftc_call *call, const unsigned char *first,

@@ -140,22 +140,18 @@ static size_t chunk_size(const struct ftc_board *b)
     return (FTC_BOARD_CHUNK + element - 1) / element * element;
 }
 
-FTC_HOT static void combine_part(struct ftc_board *b, struct ftc_board_part part,
-                                 unsigned char *out)
+static void combine_part(struct ftc_board *b, size_t from, size_t size, unsigned char *out)
 {
-    if (part.size <= FTC_BOARD_CHUNK) {
-        if (part.size > 0)
-            combine(b, part.from, part.size, out);
-        return;
-    }
-    for (size_t done = 0, chunk = chunk_size(b); done < part.size; done += chunk) {
-        size_t left = part.size - done;
-        combine(b, part.from + done, left < chunk ? left : chunk, out + done);
+    size_t chunk = size <= FTC_BOARD_CHUNK ? size : chunk_size(b);
+
+    for (size_t done = 0; done < size; done += chunk) {
+        size_t left = size - done;
+        combine(b, from + done, left < chunk ? left : chunk, out + done);
     }
 }
 
 /* Let the call take the posts one by one (agreement.md, "Gathering"). */
-static void take_posts(struct ftc_board *b, unsigned char *receive)
+static void take_posts(struct ftc_board *b)
 {
     const struct ftc_call *call = b->call;
     bool first = true, upwards = FTC_BOARD_MUTATED(TAKEN_UPWARDS);
@@ -164,20 +160,9 @@ static void take_posts(struct ftc_board *b, unsigned char *receive)
         int rank = b->member[upwards ? i : b->members - 1 - i];
         if (!posted(b, rank))
             continue;
-        call->take(call->take_arg, rank, b->offset, data_of(b, rank), b->bytes, first, receive);
+        call->take(call->take_arg, rank, b->offset, data_of(b, rank), b->bytes, first, b->receive);
         first = false;
     }
-}
-
-/* Write what this rank wants of this block, which is over, to `receive`. */
-FTC_HOT static void deliver_posts(struct ftc_board *b, unsigned char *receive)
-{
-    if (b->call->take != NULL) {
-        take_posts(b, receive);
-        return;
-    }
-    struct ftc_board_part part = ftc_board_part(b);
-    combine_part(b, part, receive + part.at);
 }
 
 /* --- chunks --- */
@@ -295,20 +280,10 @@ FTC_HOT static bool done_together(struct ftc_board *b)
 
 /* --- a round --- */
 
-/* Posts that a call takes one by one have no common result. Where slices are combined in one round,
- * no byte would be combined by two ranks. */
-static bool stays_apart(const struct ftc_board *b)
-{
-    const struct ftc_signature *s = &b->call->signature;
-
-    return b->call->take != NULL || (ftc_call_table[s->kind].slices && b->bytes == s->size);
-}
-
 static bool each_for_itself(const struct ftc_board *b)
 {
     return b->members <= 2 ||
-           (size_t)b->members * (b->bytes + sizeof(struct ftc_board_post)) <= FTC_BOARD_SELF ||
-           stays_apart(b);
+           (size_t)b->members * (b->bytes + sizeof(struct ftc_board_post)) <= FTC_BOARD_SELF;
 }
 
 static void begin(struct ftc_board *b)
@@ -318,40 +293,88 @@ static void begin(struct ftc_board *b)
     b->missing = 0;
 }
 
-FTC_HOT void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *receive)
+FTC_HOT static void wait_for_posts(struct ftc_board *b)
 {
+    uint8_t kind = b->call->signature.kind;
+
     begin(b);
-    ftc_board_until(b, is_over, ftc_call_table[b->call->signature.kind].rooted);
-    if (receive != NULL && !must_restart(b))
-        deliver_posts(b, receive);
+    ftc_board_until(b, is_over, kind == FTC_CALL_REDUCE || kind == FTC_CALL_GATHER);
 }
 
-FTC_HOT void ftc_board_collect(struct ftc_board *b, unsigned char *receive)
+FTC_HOT void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out)
 {
-    if (each_for_itself(b)) {
-        ftc_board_collect_for_itself(b, receive);
+    wait_for_posts(b);
+    if (out == NULL || must_restart(b))
         return;
-    }
+    if (b->bytes > FTC_BOARD_CHUNK)
+        combine_part(b, 0, b->bytes, out);
+    else if (b->bytes > 0)
+        combine(b, 0, b->bytes, out);
+}
+
+void ftc_board_collect_and_take(struct ftc_board *b)
+{
+    wait_for_posts(b);
+    if (b->receive != NULL && !must_restart(b))
+        take_posts(b);
+}
+
+FTC_HOT static void collect_together(struct ftc_board *b)
+{
     begin(b);
     b->chunk = 0;
     b->chunks = chunks(b);
     arrive(b);
     ftc_board_until(b, done_together, false);
-    if (receive == NULL || b->bytes == 0 || must_restart(b))
-        return;
-    struct ftc_board_part part = ftc_board_part(b);
-    if (part.size > 0)
-        copy(receive + part.at, result(b) + part.from, part.size);
 }
 
-FTC_HOT bool ftc_board_collect_block(struct ftc_board *b, const unsigned char *input, size_t bytes,
-                                     unsigned char *receive)
+FTC_HOT static bool end_block(struct ftc_board *b)
 {
-    ftc_board_post(b, input, bytes, FTC_BOARD_EVERYBODY);
-    ftc_board_collect(b, receive);
     bool whole = !must_restart(b) || FTC_BOARD_MUTATED(NO_RESTART);
+
     ftc_board_finish(b, true);
     if (b->missing > 0)
         ftc_board_list_members(b);
     return whole;
+}
+
+FTC_HOT bool ftc_board_collect_block(struct ftc_board *b, const unsigned char *input,
+                                     unsigned char *out)
+{
+    ftc_board_post(b, input, b->bytes, FTC_BOARD_EVERYBODY);
+    if (each_for_itself(b)) {
+        ftc_board_collect_for_itself(b, out);
+        return end_block(b);
+    }
+    collect_together(b);
+    if (out != NULL && b->bytes > 0 && !must_restart(b))
+        copy(out, result(b), b->bytes);
+    return end_block(b);
+}
+
+bool ftc_board_collect_slice(struct ftc_board *b, const unsigned char *input)
+{
+    struct ftc_board_part part = ftc_board_slice(b);
+    /* No two ranks combine the same byte of a single block, so no result is shared. */
+    bool alone = b->bytes == b->call->signature.size || each_for_itself(b);
+
+    ftc_board_post(b, input, b->bytes, FTC_BOARD_EVERYBODY);
+    if (alone)
+        wait_for_posts(b);
+    else
+        collect_together(b);
+    if (part.size > 0 && !must_restart(b)) {
+        if (alone)
+            combine_part(b, part.from, part.size, b->receive + part.at);
+        else
+            memcpy(b->receive + part.at, result(b) + part.from, part.size);
+    }
+    return end_block(b);
+}
+
+bool ftc_board_collect_apart(struct ftc_board *b, const unsigned char *input, size_t own)
+{
+    ftc_board_post(b, input, own, FTC_BOARD_EVERYBODY);
+    ftc_board_collect_and_take(b);
+    return end_block(b);
 }

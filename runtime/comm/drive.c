@@ -86,12 +86,13 @@ static int take_result(const struct ftc_comm *comm, const struct ftc_request *re
                        const struct ftc_value *value)
 {
     const struct ftc_call *call = request->call;
+    int kind = call->signature.kind;
     struct ftc_member_report report;
 
     ftc_member_report(comm->member, &report);
     if (ftc_signature_gathers(&call->signature))
         return ftc_blocks_take(value, report.failed, call, request->receive);
-    if (ftc_call_table[call->signature.kind].slices)
+    if (kind == FTC_CALL_SCATTER || kind == FTC_CALL_REDUCE_SCATTER)
         return ftc_slice_take(value, call, request->receive);
     if (value->size > 0)
         memcpy(request->receive, ftc_value_bytes(value), value->size);

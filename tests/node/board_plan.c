@@ -48,11 +48,12 @@ static void random_elements(struct board_operation *o, struct test_random *rando
 static struct board_operation random_operation(struct test_random *random, int ranks)
 {
     static const enum ftc_call_kind kinds[] = {
-        FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE,   FTC_CALL_BCAST,
-        FTC_CALL_BARRIER,   FTC_CALL_VALIDATE,  FTC_CALL_GATHER,   FTC_CALL_ALLGATHER,
-        FTC_CALL_ALLTOALL,  FTC_CALL_SCATTER,   FTC_CALL_SCAN,     FTC_CALL_REDUCE_SCATTER,
-        FTC_CALL_EXSCAN,    FTC_CALL_SIZES,     FTC_CALL_ALLREDUCE};
-    struct board_operation o = {.kind = kinds[test_random_between(random, 0, 14)],
+        FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE,    FTC_CALL_BCAST,
+        FTC_CALL_BARRIER,   FTC_CALL_VALIDATE,  FTC_CALL_GATHER,    FTC_CALL_ALLGATHER,
+        FTC_CALL_ALLTOALL,  FTC_CALL_SCATTER,   FTC_CALL_SCAN,      FTC_CALL_REDUCE_SCATTER,
+        FTC_CALL_EXSCAN,    FTC_CALL_SIZES,     FTC_CALL_ALLREDUCE, FTC_CALL_BCAST,
+        FTC_CALL_BCAST,     FTC_CALL_REDUCE};
+    struct board_operation o = {.kind = kinds[test_random_between(random, 0, 17)],
                                 .root = (int)test_random_between(random, 0, ranks - 1),
                                 .in_place = test_random_chance(random, 50),
                                 .merge = test_random_chance(random, 50),
@@ -63,7 +64,7 @@ static struct board_operation random_operation(struct test_random *random, int r
     o.ordered = ftc_call_table[o.kind].reduces && o.kind != FTC_CALL_SIZES &&
                 test_random_chance(random, 30);
     o.size = random_size(random, o.ordered || !ftc_call_table[o.kind].reduces ||
-                                     ftc_call_table[o.kind].slices);
+                                     o.kind == FTC_CALL_REDUCE_SCATTER);
     random_elements(&o, random);
     return o;
 }

@@ -33,6 +33,12 @@ static bool folds(const struct board_operation *o)
            o->kind == FTC_CALL_EXSCAN;
 }
 
+/* Does each rank get a slice of the value? */
+static bool is_sliced(const struct board_operation *o)
+{
+    return o->kind == FTC_CALL_SCATTER || o->kind == FTC_CALL_REDUCE_SCATTER;
+}
+
 /* Does each rank give a value? */
 static bool all_give(const struct board_operation *o)
 {
@@ -174,7 +180,7 @@ static struct range wanted(const struct board_operation *o, int ranks, int self,
 
     if (o->kind == FTC_CALL_ALLTOALL)
         return (struct range){(size_t)self * block, (size_t)(self + 1) * block};
-    if (ftc_call_table[o->kind].slices)
+    if (is_sliced(o))
         return (struct range){boundary(o, ranks, self), boundary(o, ranks, self + 1)};
     if ((o->kind == FTC_CALL_SCAN && rank > self) || (o->kind == FTC_CALL_EXSCAN && rank >= self))
         return (struct range){0, 0};
@@ -378,7 +384,7 @@ static void put_slice(const struct actor *actor, int op, const unsigned char *va
     const struct board_operation *o = operation_of(actor, op);
     struct range slice = {0, o->size};
 
-    if (ftc_call_table[o->kind].slices)
+    if (is_sliced(o))
         slice = wanted(o, actor->box->plan->ranks, actor->rank, 0);
     memcpy(receive, value + slice.from, slice.to - slice.from);
 }

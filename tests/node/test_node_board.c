@@ -19,7 +19,7 @@
 #include "tests/suite.h"
 
 #define STORM_RUNS  (TEST_SANITIZED ? 1500 : 10000)
-#define MUTANT_RUNS 40000
+#define MUTANT_RUNS 80000
 #define MUTANTS                                                                                    \
     (TEST_SANITIZED ? 1 : FTC_BOARD_MUTATIONS_COUNT) /* what they show, they show without too */
 #define FOLLOWERS  1
