@@ -13,6 +13,23 @@ const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS] = {
     [FTC_CALL_GOSSIP] = {.name = "gossip", .has_result = true, .carries = true},
     [FTC_CALL_LARGE] = {.name = "large allreduce", .has_result = true, .carries = true},
     [FTC_CALL_SETTLE] = {.name = "settlement", .has_result = true, .carries = true},
+    [FTC_CALL_ALLGATHER] = {.name = "allgather",
+                            .gathers = true,
+                            .has_result = true,
+                            .carries = true},
+    [FTC_CALL_GATHER] = {.name = "gather", .rooted = true, .gathers = true},
+    [FTC_CALL_SCATTER] = {.name = "scatter", .rooted = true, .carries = true},
+    [FTC_CALL_ALLTOALL] = {.name = "alltoall",
+                           .gathers = true,
+                           .has_result = true,
+                           .carries = true},
+    [FTC_CALL_REDUCE_SCATTER] = {.name = "reduce_scatter",
+                                 .reduces = true,
+                                 .has_result = true,
+                                 .carries = true},
+    [FTC_CALL_SCAN] = {.name = "scan", .gathers = true, .has_result = true, .carries = true},
+    [FTC_CALL_EXSCAN] = {.name = "exscan", .gathers = true, .has_result = true, .carries = true},
+    [FTC_CALL_SIZES] = {.name = "sizes", .reduces = true, .has_result = true, .carries = true},
 };
 
 const char *ftc_call_kind_name(enum ftc_call_kind kind)

@@ -19,6 +19,14 @@ enum ftc_call_kind {
     FTC_CALL_GOSSIP,   /* the two agreements of a gossip aggregation (gossip/end.h) */
     FTC_CALL_LARGE,    /* commits an attempt of a large allreduce (ring/large.h) */
     FTC_CALL_SETTLE,   /* no call: a settlement, which nobody calls (agreement.md, rule 9) */
+    FTC_CALL_ALLGATHER,
+    FTC_CALL_GATHER,
+    FTC_CALL_SCATTER,
+    FTC_CALL_ALLTOALL,
+    FTC_CALL_REDUCE_SCATTER,
+    FTC_CALL_SCAN,
+    FTC_CALL_EXSCAN,
+    FTC_CALL_SIZES, /* before a call whose sizes no rank knows all of: the greatest one */
     FTC_CALL_KINDS
 };
 const char *ftc_call_kind_name(enum ftc_call_kind kind); /* "allreduce", ..., "none" */
@@ -30,7 +38,10 @@ struct ftc_call_traits {
     bool reduces;    /* an operator of the caller combines the members' values */
     bool has_result; /* every member gets the combined value */
     bool carries;    /* the decision carries a value: the combined one, or the root's */
-    bool levels;     /* may go over two levels (docs/design/nodes.md, "Two levels") */
+    /* The members' values stay apart, as blocks (values/blocks.h), and the caller takes them one by
+     * one. ftc_signature_gathers() knows of operators, too. */
+    bool gathers;
+    bool levels; /* may go over two levels (docs/design/nodes.md, "Two levels") */
 };
 extern const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS];
 
@@ -41,18 +52,37 @@ typedef void ftc_combine_fn(void *arg, const void *in, void *inout, size_t size)
  * them. */
 typedef void ftc_merge_fn(void *arg, const void *in, const void *with, void *out, size_t size);
 
+/* Takes `size` bytes of the contribution of `rank` into `result`: those from `offset` on. Bytes behind
+ * the end of the contribution may be anything, and the function does not use them. Its caller goes
+ * from the highest rank to the lowest, because a combine function has its accumulator on the right.
+ * `first`: no other rank has come before for these bytes. The same bytes may come again, from the
+ * highest rank on, if the operation starts again. */
+typedef void ftc_take_fn(void *arg, int rank, size_t offset, const void *data, size_t size,
+                         bool first, void *result);
+
 /* What all members must call alike. Each message carries it. So a rank that calls another
  * collective is found and named, and the job does not hang. */
 struct ftc_signature {
     uint8_t kind;          /* enum ftc_call_kind */
     uint8_t type;          /* ftc_type; 0: the call has no type */
-    uint8_t operator_code; /* number of a built-in operator; 255: user-defined; 0: none */
+    uint8_t operator_code; /* number of a built-in operator; FTC_OPERATOR_...; 0: none */
     /* Node board only: a digest of the broadcasts and plain reduces before this call, in which a
      * rank may not have waited for the others. In messages it is 0. */
     uint8_t earlier;
-    int32_t root;  /* -1: the call has no root */
-    uint64_t size; /* of the value, in bytes */
+    int32_t root; /* -1: the call has no root */
+    /* Of the value, in bytes; of a gather, scatter or scan: of the greatest contribution. */
+    uint64_t size;
 };
+
+#define FTC_OPERATOR_ORDERED 254 /* user-defined, and combined in the order of ranks */
+#define FTC_OPERATOR_USER    255 /* user-defined */
+
+/* Do the contributions stay apart? Those of an operator that does not commute do, too. */
+static inline bool ftc_signature_gathers(const struct ftc_signature *signature)
+{
+    return ftc_call_table[signature->kind].gathers ||
+           signature->operator_code == FTC_OPERATOR_ORDERED;
+}
 
 /* Do both ranks make the same call? The node board compares `earlier` itself. */
 static inline bool ftc_signature_equal(const struct ftc_signature *a, const struct ftc_signature *b)
@@ -70,11 +100,18 @@ void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank,
 
 struct ftc_call {
     struct ftc_signature signature;
-    /* signature.size bytes, which the call copies; NULL if this rank gives no value */
+    /* The call copies it; NULL if this rank gives no value. It has signature.size bytes. Where
+     * ftc_signature_gathers() it has input_size bytes, which are no more. */
     const void *input;
+    size_t input_size;
     ftc_combine_fn *combine; /* used until the delivery; NULL: there is nothing to combine */
     ftc_merge_fn *merge;     /* the same with an output of its own; NULL: there is none */
     void *combine_arg;
+    ftc_take_fn *take; /* where ftc_signature_gathers(); used until the delivery */
+    void *take_arg;
+    /* This rank gets so many bytes of the decided value, from this offset on: a scatter, or a
+     * reduce_scatter that combines. Other calls get all of it. */
+    size_t slice_offset, slice_size;
     /* Two levels: `input` combines the posts of this node's ranks, for a validate, too. `missing`
      * names the ranks of the node that died without a post. The call copies the set. NULL: none is
      * missing. */
