@@ -8,7 +8,7 @@ const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS] = {
     [FTC_CALL_REDUCE] = {.name = "reduce", .rooted = true, .reduces = true, .levels = true},
     [FTC_CALL_BCAST] = {.name = "bcast", .rooted = true, .carries = true, .levels = true},
     [FTC_CALL_BARRIER] = {.name = "barrier", .levels = true},
-    [FTC_CALL_VALIDATE] = {.name = "validate", .levels = true},
+    [FTC_CALL_VALIDATE] = {.name = "validate", .names = true, .levels = true},
     [FTC_CALL_FINALIZE] = {.name = "finalize", .levels = true},
     [FTC_CALL_GOSSIP] = {.name = "gossip", .has_result = true, .carries = true},
     [FTC_CALL_LARGE] = {.name = "large value", .has_result = true, .carries = true},
@@ -30,6 +30,10 @@ const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS] = {
     [FTC_CALL_SCAN] = {.name = "scan", .gathers = true, .has_result = true, .carries = true},
     [FTC_CALL_EXSCAN] = {.name = "exscan", .gathers = true, .has_result = true, .carries = true},
     [FTC_CALL_SIZES] = {.name = "sizes", .reduces = true, .has_result = true, .carries = true},
+    [FTC_CALL_CREATE] = {.name = "create", .has_result = true, .carries = true},
+    [FTC_CALL_OPEN] = {.name = "open", .has_result = true, .carries = true},
+    [FTC_CALL_CLOSE] = {.name = "close"},
+    [FTC_CALL_AGREE] = {.name = "agree", .has_result = true, .carries = true, .names = true},
 };
 
 const char *ftc_call_kind_name(enum ftc_call_kind kind)

@@ -26,7 +26,11 @@ enum ftc_call_kind {
     FTC_CALL_REDUCE_SCATTER,
     FTC_CALL_SCAN,
     FTC_CALL_EXSCAN,
-    FTC_CALL_SIZES, /* before a call whose sizes no rank knows all of: the greatest one */
+    FTC_CALL_SIZES,  /* before a call whose sizes no rank knows all of: the greatest one */
+    FTC_CALL_CREATE, /* makes communicators (docs/design/communicators.md, C2) */
+    FTC_CALL_OPEN,   /* the second operation of a creation (C3) */
+    FTC_CALL_CLOSE,  /* the last operation of a communicator (C7) */
+    FTC_CALL_AGREE,  /* an agreement after a revoke (C9) */
     FTC_CALL_KINDS
 };
 const char *ftc_call_kind_name(enum ftc_call_kind kind); /* "allreduce", ..., "none" */
@@ -41,6 +45,7 @@ struct ftc_call_traits {
     /* The members' values stay apart, as blocks (values/blocks.h), and the caller takes them one by
      * one. ftc_signature_gathers() knows of operators, too. */
     bool gathers;
+    bool names;  /* the value begins with ranks that have failed, and the decision names them */
     bool levels; /* may go over two levels (docs/design/nodes.md, "Two levels") */
 };
 extern const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS];

@@ -95,21 +95,22 @@ enum {
 };
 
 /* The commands. argv[0] is the name of the command. Each returns an exit code. */
-int ftc_command_run(int argc, char **argv);       /* timed/run.c */
-int ftc_command_explore(int argc, char **argv);   /* explore/command.c */
-int ftc_command_storm(int argc, char **argv);     /* storm/command.c */
-int ftc_command_replay(int argc, char **argv);    /* replay.c */
-int ftc_command_reach(int argc, char **argv);     /* reach/command.c */
-int ftc_command_broadcast(int argc, char **argv); /* figures/command.c */
-int ftc_command_gossip(int argc, char **argv);    /* gossip/command.c */
-int ftc_command_nodes(int argc, char **argv);     /* nodes/command.c */
-int ftc_command_large(int argc, char **argv);     /* large/command.c */
-int ftc_command_sweep(int argc, char **argv);     /* timed/sweep_command.c */
+int ftc_command_run(int argc, char **argv);           /* timed/run.c */
+int ftc_command_explore(int argc, char **argv);       /* explore/command.c */
+int ftc_command_storm(int argc, char **argv);         /* storm/command.c */
+int ftc_command_replay(int argc, char **argv);        /* replay.c */
+int ftc_command_reach(int argc, char **argv);         /* reach/command.c */
+int ftc_command_broadcast(int argc, char **argv);     /* figures/command.c */
+int ftc_command_gossip(int argc, char **argv);        /* gossip/command.c */
+int ftc_command_nodes(int argc, char **argv);         /* nodes/command.c */
+int ftc_command_large(int argc, char **argv);         /* large/command.c */
+int ftc_command_communicators(int argc, char **argv); /* communicators/command.c */
+int ftc_command_sweep(int argc, char **argv);         /* timed/sweep_command.c */
 
 /* Synopsis, help and options of each command. */
 extern const struct ftc_usage ftc_run_usage, ftc_explore_usage, ftc_storm_usage, ftc_replay_usage,
     ftc_reach_usage, ftc_broadcast_usage, ftc_gossip_usage, ftc_nodes_usage, ftc_large_usage,
-    ftc_sweep_usage;
+    ftc_communicators_usage, ftc_sweep_usage;
 
 struct ftc_sim_command {
     const char *name;

@@ -1,7 +1,7 @@
 /* Making a decision from what was collected (agreement.md, rule 4). */
 #include "collectives/agreement/collector.h"
 
-/* The value that a validate has collected is a union of L. Bits after the last rank are ignored:
+/* What a validate has collected begins with a union of L. Bits after the last rank are ignored:
  * others have sent them. */
 static int learn_collected(struct ftc_member *m, const struct ftc_value *value)
 {
@@ -27,7 +27,7 @@ static int decide_afresh(struct ftc_member *m, struct ftc_operation *op, struct 
     struct ftc_decision *decision;
     int rc = 0;
 
-    if (kind == FTC_CALL_VALIDATE)
+    if (ftc_call_table[kind].names)
         rc = learn_collected(m, &b->sum.value);
     if (rc != 0)
         return rc;

@@ -139,7 +139,7 @@ int ftc_exchange_decide(struct ftc_member *m, struct ftc_operation *op, struct f
     ftc_set_copy(&decision->failed, FTC_MUTATED(EXCHANGE_WITH_L) ? &m->known : &m->agreed);
     ftc_set_unite(&decision->failed, &b->info.list);
     decision->write_offs = ftc_contribution_write_offs(m, op);
-    if (op->call.signature.kind == FTC_CALL_VALIDATE)
+    if (ftc_call_table[op->call.signature.kind].names)
         ftc_set_add_bytes(&decision->failed, ftc_value_bytes(&b->sum.value));
     if (ftc_call_table[op->call.signature.kind].has_result)
         ftc_value_set(&decision->value, &b->sum.value);

@@ -38,3 +38,15 @@ int ftc_member_renew_view(struct ftc_member *m)
     m->view = ftc_view_without(&m->agreed);
     return m->view == NULL ? FTC_ERR_NOMEM : 0;
 }
+
+int ftc_member_inherit(struct ftc_member *m, const struct ftc_set *agreed,
+                       const struct ftc_set *known)
+{
+    if (known != NULL)
+        ftc_set_unite(&m->known, known);
+    if (agreed == NULL)
+        return 0;
+    ftc_set_unite(&m->known, agreed);
+    ftc_set_copy(&m->agreed, agreed);
+    return ftc_member_renew_view(m);
+}

@@ -210,6 +210,11 @@ const char *ftc_pieces_name(enum ftc_pieces_kind kind); /* "datagram", ... */
 struct ftc_member;
 
 int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings *settings);
+/* The state with which the member of a communicator begins that was made from another one
+ * (docs/design/communicators.md, C4): G, and what L has beside G. NULL: empty. It comes before all
+ * other inputs. FTC_ERR_NOMEM. */
+int ftc_member_inherit(struct ftc_member *member, const struct ftc_set *agreed,
+                       const struct ftc_set *known);
 void ftc_member_destroy(struct ftc_member *member); /* NULL is legal */
 
 /* Begins the next operation, if it may begin. 1: it has begun. 0: a settlement holds it back; ask
@@ -268,6 +273,9 @@ uint64_t ftc_member_ballots(const struct ftc_member *member);      /* entered so
 const struct ftc_epoch *ftc_member_entered(const struct ftc_member *member);
 const uint64_t *ftc_member_pieces(const struct ftc_member *member); /* FTC_PIECES_KINDS counters */
 int ftc_member_retained(const struct ftc_member *member); /* retained operations, for tests */
+/* Was this rank, as c_0, asked by POKE to give up the exchange of the last operation, and has not
+ * begun the ballot after that? It does so when it learns of the failure. */
+bool ftc_member_poked(const struct ftc_member *member);
 /* Does this process know of a failure for which it still has to ask, or has asked? For tests. */
 bool ftc_member_unsettled(const struct ftc_member *member);
 /* For tests: does this rank, as a coordinator, wait without a limit for a subtree, although it

@@ -242,6 +242,9 @@ nodes --fault :: sim nodes -r 200 --fault by-l :: code 0
 large -r :: sim large -r 7 :: kept && out "7 of 7 runs"
 large --runs :: sim large --runs 7 :: kept && out "7 of 7 runs"
 large --trace :: changes large -r 1 -- --trace :: [ "$(wc -l <base)" -lt "$(wc -l <out)" ]
+communicators -r :: sim communicators -r 7 :: kept && out "7 of 7 runs"
+communicators --runs :: sim communicators --runs 7 :: kept && out "7 of 7 runs"
+communicators --trace :: changes communicators -r 1 -- --trace :: [ "$(wc -l <base)" -lt "$(wc -l <out)" ]
 sweep -n :: sim sweep -n 4,6 allreduce :: csv 3 "4 6"
 sweep --ranks :: sim sweep --ranks 2..8 allreduce :: csv 3 "2 4 8"
 sweep -f :: sim sweep -n 8 -f 0..2 allreduce :: csv 4 "0 1 2"

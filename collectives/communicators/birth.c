@@ -1,0 +1,112 @@
+/* What a child is (C2 and C4): its number, its members and its first state, from the decision of
+ * its creation. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "collectives/communicators/internal.h"
+
+/* --- numbers (C1) --- */
+
+struct ftc_roll_entry ftc_communicator_propose(struct ftc_communicator *c,
+                                               const struct ftc_started *started)
+{
+    struct ftc_communicators *set = c->set;
+    int maker = FTC_COMMUNICATORS_MUTATED(NO_MAKER) ? 0 : set->settings.self;
+    uint64_t count = FTC_COMMUNICATORS_MUTATED(SAME_COUNT) ? set->count + 1 : ++set->count;
+
+    return (struct ftc_roll_entry){.wish = FTC_WISH_CREATE,
+                                   .color = started->color,
+                                   .key = started->key,
+                                   .proposal = ftc_communicator_number(count, maker)};
+}
+
+/* The greatest proposal. The counter takes its count over. */
+static uint64_t choose_number(struct ftc_communicators *set, const struct ftc_value *roll,
+                              int ranks)
+{
+    uint64_t number = 0;
+
+    for (int rank = 0; rank < ranks; rank++) {
+        struct ftc_roll_entry entry = ftc_roll_read(roll, ranks, rank);
+        if (entry.wish == FTC_WISH_CREATE && entry.proposal > number)
+            number = entry.proposal;
+    }
+    bool behind = ftc_communicator_count(number) > set->count;
+    if (behind && !FTC_COMMUNICATORS_MUTATED(SAME_COUNT))
+        set->count = ftc_communicator_count(number);
+    return number;
+}
+
+/* --- members --- */
+
+struct place {
+    int key, rank; /* rank in the parent */
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *p = a, *q = b;
+
+    if (p->key != q->key)
+        return p->key < q->key ? -1 : 1;
+    return p->rank - q->rank;
+}
+
+/* Is this rank of the parent in the same child as this process? */
+static bool belongs(const struct ftc_communicator *parent, const struct ftc_started *started,
+                    const struct ftc_decision *decision, int rank)
+{
+    struct ftc_roll_entry entry = ftc_roll_read(&decision->value, parent->ranks, rank);
+
+    if (started->creation == FTC_CREATION_DUP)
+        return true;
+    if (entry.wish != FTC_WISH_CREATE ||
+        (ftc_set_has(&decision->failed, rank) && !FTC_COMMUNICATORS_MUTATED(KEEP_FAILED)))
+        return false;
+    return started->creation != FTC_CREATION_SPLIT || entry.color == started->color;
+}
+
+/* The job's ranks of the child's members. NULL: out of memory. */
+static int *list_members(const struct ftc_communicator *parent, const struct ftc_started *started,
+                         const struct ftc_decision *decision, int *count)
+{
+    struct place *place = calloc((size_t)parent->ranks, sizeof(*place));
+    int *job_rank = calloc((size_t)parent->ranks, sizeof(*job_rank));
+
+    *count = 0;
+    for (int rank = 0; place != NULL && rank < parent->ranks; rank++)
+        if (belongs(parent, started, decision, rank))
+            place[(*count)++] =
+                (struct place){.key = started->creation == FTC_CREATION_SPLIT
+                                          ? ftc_roll_read(&decision->value, parent->ranks, rank).key
+                                          : 0,
+                               .rank = rank};
+    if (place != NULL && job_rank != NULL) {
+        qsort(place, (size_t)*count, sizeof(*place), compare_places);
+        for (int i = 0; i < *count; i++)
+            job_rank[i] = parent->job_rank[place[i].rank];
+    } else {
+        free(job_rank);
+        job_rank = NULL;
+    }
+    free(place);
+    return job_rank;
+}
+
+int ftc_communicator_bear(struct ftc_communicator *parent, const struct ftc_started *started,
+                          const struct ftc_decision *decision, struct ftc_communicator **child)
+{
+    uint64_t number = choose_number(parent->set, &decision->value, parent->ranks);
+    bool dup = started->creation == FTC_CREATION_DUP;
+    int count;
+
+    *child = NULL;
+    if (started->creation == FTC_CREATION_SPLIT && started->color == FTC_COLOR_UNDEFINED)
+        return 0;
+    int *job_rank = list_members(parent, started, decision, &count);
+    if (job_rank == NULL)
+        return FTC_ERR_NOMEM;
+    assert(count > 0);
+    return ftc_communicator_new(parent->set, number, count, job_rank,
+                                dup ? ftc_member_agreed_failed(parent->member) : NULL, child);
+}

@@ -1,0 +1,79 @@
+/* Rolls: encoding, decoding, and what they say. */
+#include "collectives/communicators/roll.h"
+
+#include <string.h>
+
+#include "base/wire.h"
+
+#define ENTRY_SIZE 24
+
+size_t ftc_roll_size(int ranks)
+{
+    return ftc_set_bytes(ranks) + (size_t)ranks * ENTRY_SIZE;
+}
+
+struct ftc_buffer *ftc_roll_new(int ranks, int rank, const struct ftc_roll_entry *entry,
+                                const struct ftc_set *failed)
+{
+    struct ftc_buffer *roll = ftc_buffer_new(ftc_roll_size(ranks));
+
+    if (roll == NULL)
+        return NULL;
+    memset(roll->data, 0, roll->size);
+    if (failed != NULL)
+        ftc_set_to_bytes(failed, roll->data);
+    struct ftc_writer writer = {.data = roll->data,
+                                .size = roll->size,
+                                .used = ftc_set_bytes(ranks) + (size_t)rank * ENTRY_SIZE};
+    ftc_write_u8(&writer, (uint8_t)entry->wish);
+    ftc_write_u8(&writer, entry->refuses);
+    ftc_write_u16(&writer, 0);
+    ftc_write_u32(&writer, (uint32_t)entry->color);
+    ftc_write_u32(&writer, (uint32_t)entry->key);
+    ftc_write_u32(&writer, 0);
+    ftc_write_u64(&writer, entry->proposal);
+    return roll;
+}
+
+struct ftc_roll_entry ftc_roll_read(const struct ftc_value *roll, int ranks, int rank)
+{
+    struct ftc_reader reader = {.data = ftc_value_bytes(roll),
+                                .size = roll->size,
+                                .used = ftc_set_bytes(ranks) + (size_t)rank * ENTRY_SIZE};
+    struct ftc_roll_entry entry = {0};
+
+    if (roll->size != ftc_roll_size(ranks))
+        return entry;
+    uint8_t wish = ftc_read_u8(&reader);
+    entry.wish = wish < FTC_WISHES ? (enum ftc_wish)wish : FTC_WISH_NONE;
+    entry.refuses = ftc_read_u8(&reader) != 0;
+    ftc_read_u16(&reader);
+    entry.color = (int)ftc_read_u32(&reader);
+    entry.key = (int)ftc_read_u32(&reader);
+    ftc_read_u32(&reader);
+    entry.proposal = ftc_read_u64(&reader);
+    return entry;
+}
+
+enum ftc_wish ftc_roll_wish(const struct ftc_value *roll, int ranks)
+{
+    enum ftc_wish all = FTC_WISH_NONE;
+
+    for (int rank = 0; rank < ranks; rank++) {
+        enum ftc_wish wish = ftc_roll_read(roll, ranks, rank).wish;
+        if (wish == FTC_WISH_NONE || wish == FTC_WISH_CLOSE || wish == all)
+            continue;
+        if (all != FTC_WISH_NONE)
+            return FTC_WISHES;
+        all = wish;
+    }
+    return all;
+}
+
+bool ftc_roll_refused(const struct ftc_value *roll, int ranks)
+{
+    for (int rank = 0; rank < ranks; rank++)
+        if (ftc_roll_read(roll, ranks, rank).refuses)
+            return true;
+    return false;
+}

@@ -1,0 +1,50 @@
+/*
+ * A roll: what the members contribute to a creation, and to an agreement after a revoke
+ * (docs/design/communicators.md, C2 and C9). It has a set of failed ranks, as bytes, and then an
+ * entry for each rank:
+ *
+ *   u8 wish | u8 refuses | u16 0 | u32 color | u32 key | u32 0 | u64 proposal
+ *
+ * A rank writes its own entry and leaves the others zero. Rolls are combined by bitwise or.
+ */
+#ifndef FTC_COLLECTIVES_COMMUNICATORS_ROLL_H
+#define FTC_COLLECTIVES_COMMUNICATORS_ROLL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/set.h"
+#include "base/value.h"
+
+/* The call that a rank makes. */
+enum ftc_wish {
+    FTC_WISH_NONE, /* the rank has not contributed */
+    FTC_WISH_CREATE,
+    FTC_WISH_OPEN,
+    FTC_WISH_VALIDATE,
+    FTC_WISH_CLOSE,
+    FTC_WISHES
+};
+
+struct ftc_roll_entry {
+    enum ftc_wish wish;
+    bool refuses; /* OPEN: this rank could not open the memory */
+    int color, key;
+    uint64_t proposal;
+};
+
+size_t ftc_roll_size(int ranks);
+/* A roll with one entry, and with the ranks of `failed` that are failed; NULL: none. NULL: out of
+ * memory. */
+struct ftc_buffer *ftc_roll_new(int ranks, int rank, const struct ftc_roll_entry *entry,
+                                const struct ftc_set *failed);
+/* The entry of a rank. A value that is too short has no entries. */
+struct ftc_roll_entry ftc_roll_read(const struct ftc_value *roll, int ranks, int rank);
+/* What the ranks wish that do not wish to close. NONE: all wish to close. FTC_WISHES: they wish for
+ * different things. */
+enum ftc_wish ftc_roll_wish(const struct ftc_value *roll, int ranks);
+/* Does any rank refuse? */
+bool ftc_roll_refused(const struct ftc_value *roll, int ranks);
+
+#endif

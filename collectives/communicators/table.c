@@ -1,0 +1,245 @@
+/* The communicators of a process: their memory, and the calls that were started in them. */
+#include <stdlib.h>
+
+#include "collectives/communicators/internal.h"
+
+/* --- communicators --- */
+
+bool ftc_communicator_knows_failed(const struct ftc_communicator *c, int rank)
+{
+    return ftc_set_has(&c->set->known, c->job_rank[rank]);
+}
+
+/* L: G, `known`, and the members that this process knows to have failed. */
+static int inherit(const struct ftc_communicator *c, struct ftc_member *member,
+                   const struct ftc_set *agreed, const struct ftc_set *known)
+{
+    struct ftc_set all = {0};
+
+    if (ftc_set_init(&all, c->ranks) != 0)
+        return FTC_ERR_NOMEM;
+    if (known != NULL)
+        ftc_set_unite(&all, known);
+    for (int rank = 0; rank < c->ranks; rank++)
+        if (ftc_communicator_knows_failed(c, rank))
+            ftc_set_add(&all, rank);
+    int rc = ftc_member_inherit(member, agreed, &all);
+    ftc_set_fini(&all);
+    return rc;
+}
+
+int ftc_communicator_member_new(struct ftc_communicator *c, uint64_t number,
+                                const struct ftc_set *agreed, const struct ftc_set *known,
+                                struct ftc_member **out)
+{
+    struct ftc_member_settings settings = c->set->settings;
+
+    if (c->number != FTC_COMMUNICATOR_WORLD) {
+        settings.nodes = 0;
+        settings.first_ranks = NULL;
+    }
+    settings.communicator = number;
+    settings.ranks = c->ranks;
+    settings.self = c->self;
+    int rc = ftc_member_create(out, &settings);
+    return rc == 0 ? inherit(c, *out, agreed, known) : rc;
+}
+
+static void append(struct ftc_communicators *set, struct ftc_communicator *c)
+{
+    struct ftc_communicator **link = &set->first;
+
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = c;
+}
+
+int ftc_communicator_new(struct ftc_communicators *set, uint64_t number, int ranks, int *job_rank,
+                         const struct ftc_set *agreed, struct ftc_communicator **out)
+{
+    struct ftc_communicator *c = calloc(1, sizeof(*c));
+
+    if (c == NULL) {
+        free(job_rank);
+        return FTC_ERR_NOMEM;
+    }
+    c->set = set;
+    c->number = number;
+    c->ranks = ranks;
+    c->job_rank = job_rank;
+    c->self = ftc_communicator_rank_of(c, set->settings.self);
+    c->next_told = -1;
+    if (ftc_set_init(&c->bye, ranks) != 0 ||
+        ftc_communicator_member_new(c, number, agreed, NULL, &c->member) != 0) {
+        ftc_communicator_destroy(c);
+        return FTC_ERR_NOMEM;
+    }
+    append(set, c);
+    *out = c;
+    return 0;
+}
+
+void ftc_communicator_destroy(struct ftc_communicator *c)
+{
+    if (c == NULL)
+        return;
+    while (c->first != NULL)
+        ftc_started_pop(c);
+    ftc_member_destroy(c->member);
+    ftc_member_destroy(c->after);
+    ftc_set_fini(&c->bye);
+    free(c->job_rank);
+    free(c);
+}
+
+struct ftc_communicator *ftc_communicators_next(const struct ftc_communicators *set,
+                                                const struct ftc_communicator *c)
+{
+    return c == NULL ? set->first : c->next;
+}
+
+struct ftc_communicator *ftc_communicators_find(const struct ftc_communicators *set,
+                                                uint64_t number)
+{
+    struct ftc_communicator *c = set->first;
+
+    while (c != NULL && (c->number != number || c->ended))
+        c = c->next;
+    return c;
+}
+
+uint64_t ftc_communicator_name(const struct ftc_communicator *c)
+{
+    return c->number;
+}
+
+int ftc_communicator_size(const struct ftc_communicator *c)
+{
+    return c->ranks;
+}
+
+int ftc_communicator_self(const struct ftc_communicator *c)
+{
+    return c->self;
+}
+
+int ftc_communicator_job_rank(const struct ftc_communicator *c, int rank)
+{
+    return c->job_rank[rank];
+}
+
+int ftc_communicator_rank_of(const struct ftc_communicator *c, int job_rank)
+{
+    for (int rank = 0; rank < c->ranks; rank++)
+        if (c->job_rank[rank] == job_rank)
+            return rank;
+    return -1;
+}
+
+bool ftc_communicator_by_messages(const struct ftc_communicator *c)
+{
+    return c->by_messages;
+}
+
+bool ftc_communicator_is_revoked(const struct ftc_communicator *c)
+{
+    return c->revoked;
+}
+
+const struct ftc_member *ftc_communicator_member(const struct ftc_communicator *c, bool after)
+{
+    return after ? c->after : c->member;
+}
+
+/* --- calls that were started --- */
+
+struct ftc_started *ftc_started_add(struct ftc_communicator *c, enum ftc_started_kind kind)
+{
+    struct ftc_started *started = calloc(1, sizeof(*started));
+
+    if (started == NULL)
+        return NULL;
+    started->kind = kind;
+    started->ticket = ++c->set->tickets;
+    if (c->first == NULL)
+        c->first = started;
+    else
+        c->last->next = started;
+    c->last = started;
+    return started;
+}
+
+void ftc_started_pop(struct ftc_communicator *c)
+{
+    struct ftc_started *started = c->first;
+
+    c->first = started->next;
+    free(started);
+    c->called = false;
+    ftc_communicator_drop_delivered(c);
+}
+
+void ftc_communicator_drop_delivered(struct ftc_communicator *c)
+{
+    ftc_buffer_unref(c->roll);
+    c->roll = NULL;
+    c->done = false;
+    ftc_value_drop(&c->delivered.result);
+    ftc_value_drop(&c->delivered.value);
+    ftc_buffer_unref(c->delivered.head);
+    ftc_decision_unref(c->delivered.decision);
+    c->delivered = (struct ftc_output){0};
+}
+
+/* --- the end --- */
+
+/* C5: it answers until each other member has said BYE or has failed. */
+static bool all_said_bye(const struct ftc_communicator *c)
+{
+    if (FTC_COMMUNICATORS_MUTATED(FORGET_BEFORE_BYE))
+        return true;
+    for (int rank = 0; rank < c->ranks; rank++)
+        if (rank != c->self && !ftc_set_has(&c->bye, rank) &&
+            !ftc_communicator_knows_failed(c, rank))
+            return false;
+    return true;
+}
+
+/* What is kept with a communicator goes with it. */
+static void forget_tallies(struct ftc_communicators *set, uint64_t parent)
+{
+    struct ftc_tally **link = &set->tally;
+
+    while (*link != NULL) {
+        struct ftc_tally *tally = *link;
+        if (tally->parent != parent) {
+            link = &tally->next;
+            continue;
+        }
+        *link = tally->next;
+        free(tally);
+    }
+}
+
+int ftc_communicators_sweep(struct ftc_communicators *set)
+{
+    struct ftc_communicator **link = &set->first;
+    int rc = 0;
+
+    while (rc == 0 && *link != NULL) {
+        struct ftc_communicator *c = *link;
+        if (c->left && all_said_bye(c))
+            c->ended = true;
+        if (!c->ended) {
+            link = &c->next;
+            continue;
+        }
+        *link = c->next;
+        c->next = set->forgotten;
+        set->forgotten = c;
+        if (!ftc_communicator_is_temporary(c->number))
+            forget_tallies(set, c->number);
+        rc = ftc_communicator_put(c, FTC_COMMUNICATORS_FORGET, 0);
+    }
+    return rc;
+}

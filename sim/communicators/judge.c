@@ -1,0 +1,406 @@
+/* Checks what communicators promise. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mix.h"
+#include "include/ftcoll.h"
+#include "sim/communicators/world.h"
+#include "sim/model/cluster.h"
+
+/* What was delivered in a call: `ordinal` of communicator `number`, counted apart before and after
+ * a revoke. */
+struct ftc_comms_record {
+    uint64_t number;
+    bool after;
+    int ordinal;
+    bool has[FTC_COMMS_N];         /* by job's rank */
+    uint64_t outcome[FTC_COMMS_N]; /* a digest of it */
+};
+
+struct ftc_comms_known *ftc_comms_find_known(struct ftc_comms_process *p, uint64_t number)
+{
+    for (int i = 0; i < p->knowns; i++)
+        if (p->known[i].number == number)
+            return &p->known[i];
+    return NULL;
+}
+
+/* Notes that this process has the communicator. NULL: it has too many. */
+static struct ftc_comms_known *note(struct ftc_comms_world *w, int rank,
+                                    const struct ftc_communicator *c)
+{
+    struct ftc_comms_process *p = &w->process[rank];
+
+    if (p->knowns == FTC_COMMS_KNOWN) {
+        ftc_comms_violate(w, "rank %d has too many communicators", rank);
+        return NULL;
+    }
+    struct ftc_comms_known *known = &p->known[p->knowns++];
+    *known = (struct ftc_comms_known){.number = ftc_communicator_name(c),
+                                      .size = ftc_communicator_size(c)};
+    for (int i = 0; i < known->size; i++)
+        known->job_rank[i] = ftc_communicator_job_rank(c, i);
+    return known;
+}
+
+/* The entry of a communicator in which a call ends. The world and temporary communicators get one
+ * when it is first needed. */
+static struct ftc_comms_known *known_of(struct ftc_comms_world *w, int rank,
+                                        const struct ftc_communicator *c)
+{
+    struct ftc_comms_known *known =
+        ftc_comms_find_known(&w->process[rank], ftc_communicator_name(c));
+
+    return known != NULL ? known : note(w, rank, c);
+}
+
+static bool has_member(const struct ftc_comms_known *known, int job_rank)
+{
+    for (int i = 0; i < known->size; i++)
+        if (known->job_rank[i] == job_rank)
+            return true;
+    return false;
+}
+
+static bool same_members(const struct ftc_comms_known *a, const struct ftc_comms_known *b)
+{
+    return a->size == b->size &&
+           memcmp(a->job_rank, b->job_rank, (size_t)a->size * sizeof(a->job_rank[0])) == 0;
+}
+
+/* --- agreement --- */
+
+static struct ftc_comms_record *find_record(struct ftc_comms_world *w, uint64_t number, bool after,
+                                            int ordinal)
+{
+    for (int i = w->records - 1; i >= 0; i--) {
+        struct ftc_comms_record *r = &w->record[i];
+        if (r->number == number && r->after == after && r->ordinal == ordinal)
+            return r;
+    }
+    struct ftc_comms_record *grown = realloc(w->record, ((size_t)w->records + 1) * sizeof(*grown));
+    if (grown == NULL)
+        ftc_cluster_no_memory(w->n);
+    w->record = grown;
+    grown[w->records] =
+        (struct ftc_comms_record){.number = number, .after = after, .ordinal = ordinal};
+    return &grown[w->records++];
+}
+
+/* All that live and have delivered the call have the same outcome. */
+static void agree(struct ftc_comms_world *w, int rank, const struct ftc_comms_known *known,
+                  bool after, uint64_t outcome)
+{
+    struct ftc_comms_record *r = find_record(w, known->number, after, known->delivered[after]);
+
+    r->has[rank] = true;
+    r->outcome[rank] = outcome;
+    for (int other = 0; other < w->n; other++)
+        if (r->has[other] && r->outcome[other] != outcome && w->process[other].alive &&
+            has_member(known, other))
+            ftc_comms_violate(w, "call %d%s of %" PRIx64 ": ranks %d and %d differ", r->ordinal,
+                              after ? " after the revoke" : "", known->number, rank, other);
+}
+
+static uint64_t fold(uint64_t sum, const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        sum = ftc_mix(sum ^ ((const unsigned char *)bytes)[i]) + 1;
+    return sum;
+}
+
+static uint64_t fold_set(uint64_t sum, const struct ftc_set *set)
+{
+    for (int rank = ftc_set_next(set, 0); rank >= 0; rank = ftc_set_next(set, rank + 1))
+        sum = ftc_mix(sum + (uint64_t)rank + 1);
+    return sum;
+}
+
+static uint64_t outcome_of(const struct ftc_output *is, bool value)
+{
+    uint64_t sum = ftc_mix((uint64_t)(is->status + 1000));
+
+    if (is->decision == NULL)
+        return sum;
+    sum = ftc_mix(sum + (uint64_t)is->decision->ballot.i * 77 + is->decision->ballot.s);
+    sum = fold_set(sum, &is->decision->failed);
+    return value && is->decision->value.buffer != NULL
+               ? fold(sum, ftc_value_bytes(&is->decision->value), is->decision->value.size)
+               : sum;
+}
+
+/* Calls of one communicator end in the order of their start. */
+static void check_order(struct ftc_comms_world *w, int rank, struct ftc_comms_known *known,
+                        bool after, uint64_t ticket)
+{
+    if (ticket < known->last_ticket[after])
+        ftc_comms_violate(w,
+                          "rank %d: a call of %" PRIx64 " ends before one that was started "
+                          "earlier",
+                          rank, known->number);
+    known->last_ticket[after] = ticket;
+    known->delivered[after]++;
+}
+
+/* --- results --- */
+
+static void check_failed(struct ftc_comms_world *w, int rank, const struct ftc_comms_known *known,
+                         const struct ftc_set *failed)
+{
+    for (int r = ftc_set_next(failed, 0); r >= 0; r = ftc_set_next(failed, r + 1))
+        if (w->process[known->job_rank[r]].alive)
+            ftc_comms_violate(w, "rank %d, %" PRIx64 ": rank %d lives and is in the failed set",
+                              rank, known->number, known->job_rank[r]);
+}
+
+static void check_sum(struct ftc_comms_world *w, int rank, const struct ftc_comms_known *known,
+                      int item, const struct ftc_value *value, const struct ftc_set *failed)
+{
+    uint64_t sum[2], inputs = 0;
+
+    if (value->size != sizeof(sum)) {
+        ftc_comms_violate(w, "rank %d: item %d has %zu bytes", rank, item, value->size);
+        return;
+    }
+    memcpy(sum, ftc_value_bytes(value), sizeof(sum));
+    for (int r = 0; r < known->size; r++) {
+        int count = (int)(sum[0] >> (4 * r) & 15), job = known->job_rank[r];
+        bool names = failed == NULL || ftc_set_has(failed, r);
+        inputs += (uint64_t)count;
+        if (count > 1)
+            ftc_comms_violate(w, "rank %d, item %d: the input of %d is in it %d times", rank, item,
+                              job, count);
+        if (count == 0 && w->process[job].alive)
+            ftc_comms_violate(w, "rank %d, item %d: %d lives and was left out", rank, item, job);
+        if (count == 0 && w->story->settings.scheme == FTC_SCHEME_LIST && !names)
+            ftc_comms_violate(w, "rank %d, item %d: %d was left out and is not named", rank, item,
+                              job);
+    }
+    if (sum[1] != inputs * ftc_comms_tag(known->number, item))
+        ftc_comms_violate(w, "rank %d, item %d: an input of another call is in it", rank, item);
+}
+
+static void check_broadcast(struct ftc_comms_world *w, int rank,
+                            const struct ftc_comms_known *known, int item,
+                            const struct ftc_output *is)
+{
+    int root = w->story->item[item].who % known->size;
+    uint64_t sent[2] = {UINT64_C(1) << (4 * root), ftc_comms_tag(known->number, item)};
+
+    if (is->status == FTC_ERR_ROOT_FAILED && w->process[known->job_rank[root]].alive)
+        ftc_comms_violate(w, "rank %d, item %d: the root lives and is said to have failed", rank,
+                          item);
+    if (is->status == FTC_SUCCESS && known->job_rank[root] != rank &&
+        (is->result.size != sizeof(sent) ||
+         memcmp(ftc_value_bytes(&is->result), sent, sizeof(sent)) != 0))
+        ftc_comms_violate(w, "rank %d, item %d: the root has sent something else", rank, item);
+}
+
+static void check_result(struct ftc_comms_world *w, int rank, const struct ftc_comms_known *known,
+                         int item, const struct ftc_output *is)
+{
+    int call = w->story->item[item].call;
+    bool root = known->job_rank[w->story->item[item].who % known->size] == rank;
+
+    if (call == FTC_CALL_BCAST)
+        check_broadcast(w, rank, known, item, is);
+    if (is->status == FTC_SUCCESS && call == FTC_CALL_ALLREDUCE)
+        check_sum(w, rank, known, item, &is->result, &is->decision->failed);
+    if (is->status == FTC_SUCCESS && call == FTC_CALL_REDUCE && root && is->result.size > 0)
+        check_sum(w, rank, known, item, &is->result, NULL);
+}
+
+void ftc_comms_judge_delivery(struct ftc_comms_world *w, int rank, int item,
+                              const struct ftc_communicators_output *output)
+{
+    struct ftc_comms_known *known = known_of(w, rank, output->communicator);
+    bool reduce = w->story->item[item].call == FTC_CALL_REDUCE;
+
+    if (known == NULL)
+        return;
+    if (output->is.decision != NULL)
+        check_failed(w, rank, known, &output->is.decision->failed);
+    if (!output->after && !(reduce && output->is.result.buffer == NULL))
+        check_result(w, rank, known, item, &output->is);
+    if (!reduce)
+        agree(w, rank, known, output->after, outcome_of(&output->is, true));
+    check_order(w, rank, known, output->after, output->ticket);
+}
+
+/* --- children --- */
+
+/* Two creations never have the same number. All parts of one split have it. */
+static void check_number(struct ftc_comms_world *w, int rank, const struct ftc_comms_known *mine)
+{
+    for (int other = 0; other < w->n; other++) {
+        struct ftc_comms_process *p = &w->process[other];
+        for (int i = 0; i < p->knowns && p->alive; i++) {
+            const struct ftc_comms_known *theirs = &p->known[i];
+            if (theirs == mine || theirs->number != mine->number)
+                continue;
+            if (theirs->parent != mine->parent || theirs->ordinal != mine->ordinal ||
+                theirs->after != mine->after || other == rank)
+                ftc_comms_violate(w, "ranks %d and %d: two creations have the number %" PRIx64,
+                                  rank, other, mine->number);
+            else if (!same_members(mine, theirs) &&
+                     (has_member(mine, other) || has_member(theirs, rank)))
+                ftc_comms_violate(w, "ranks %d and %d have different children %" PRIx64, rank,
+                                  other, mine->number);
+        }
+    }
+}
+
+/* A rank that the decision of the creation names as failed is in no child but that of a dup. */
+static void check_failed_out(struct ftc_comms_world *w, int rank,
+                             const struct ftc_communicators_output *output)
+{
+    const struct ftc_communicator *parent = output->communicator, *child = output->child;
+    const struct ftc_set *failed = &output->is.decision->failed;
+
+    if (w->story->item[ftc_comms_item_of(&w->process[rank], output->ticket)].creation ==
+        FTC_CREATION_DUP)
+        return;
+    for (int r = ftc_set_next(failed, 0); r >= 0; r = ftc_set_next(failed, r + 1))
+        if (ftc_communicator_rank_of(child, ftc_communicator_job_rank(parent, r)) >= 0)
+            ftc_comms_violate(w, "rank %d: a failed rank is in the child %" PRIx64, rank,
+                              ftc_communicator_name(child));
+}
+
+void ftc_comms_judge_child(struct ftc_comms_world *w, int rank,
+                           const struct ftc_communicators_output *output)
+{
+    uint64_t parent = ftc_communicator_name(output->communicator);
+    const struct ftc_comms_known *from = ftc_comms_find_known(&w->process[rank], parent);
+    int ordinal = from == NULL ? 0 : from->delivered[output->after];
+    struct ftc_comms_known *known = note(w, rank, output->child);
+
+    if (known == NULL)
+        return;
+    known->parent = parent;
+    known->after = output->after;
+    known->ordinal = ordinal;
+    check_number(w, rank, known);
+    if (output->kind == FTC_COMMUNICATORS_OPEN)
+        check_failed_out(w, rank, output);
+}
+
+/* Who lives and takes part is a member. Who has failed is none, but in a dup. */
+static void check_members(struct ftc_comms_world *w, int rank, const struct ftc_comms_item *item,
+                          const struct ftc_communicators_output *output,
+                          const struct ftc_comms_known *child)
+{
+    const struct ftc_communicator *parent = output->communicator;
+
+    for (int r = 0; r < ftc_communicator_size(parent); r++) {
+        int job = ftc_communicator_job_rank(parent, r);
+        bool is_in = has_member(child, job);
+        bool must = w->process[job].alive && !output->after &&
+                    (item->creation != FTC_CREATION_SPLIT ||
+                     ftc_comms_color(item, job) == ftc_comms_color(item, rank));
+        if (must && !is_in)
+            ftc_comms_violate(w, "rank %d: rank %d lives and is not in the child %" PRIx64, rank,
+                              job, child->number);
+        if (is_in && item->creation == FTC_CREATION_SPLIT &&
+            ftc_comms_color(item, job) != ftc_comms_color(item, rank))
+            ftc_comms_violate(w, "rank %d: rank %d has another color", rank, job);
+    }
+}
+
+void ftc_comms_judge_created(struct ftc_comms_world *w, int rank, int at,
+                             const struct ftc_communicators_output *output)
+{
+    const struct ftc_comms_item *item = &w->story->item[at];
+    struct ftc_comms_known *parent = known_of(w, rank, output->communicator), *child = NULL;
+    uint64_t outcome = outcome_of(&output->is, false);
+
+    if (parent == NULL)
+        return;
+    if (output->child != NULL) {
+        uint64_t number = ftc_communicator_name(output->child);
+        child = ftc_comms_find_known(&w->process[rank], number);
+        if (child == NULL) {
+            ftc_comms_judge_child(w, rank, output);
+            child = ftc_comms_find_known(&w->process[rank], number);
+        }
+        if (child == NULL)
+            return;
+        if (output->is.decision != NULL)
+            check_members(w, rank, item, output, child);
+        outcome = ftc_mix(outcome + ftc_communicator_by_messages(output->child));
+        if (item->creation != FTC_CREATION_SPLIT)
+            outcome = fold(ftc_mix(outcome + number), child->job_rank,
+                           (size_t)child->size * sizeof(child->job_rank[0]));
+    }
+    if (item->creation != FTC_CREATION_SPLIT || output->child == NULL)
+        agree(w, rank, parent, output->after, item->creation == FTC_CREATION_SPLIT ? 0 : outcome);
+    check_order(w, rank, parent, output->after, output->ticket);
+}
+
+/* --- messages --- */
+
+/* Number of messages that the member did not take. */
+static uint64_t not_taken(const struct ftc_member *member)
+{
+    const uint64_t *rules = ftc_member_rules(member);
+
+    return rules[FTC_RULE_KEEP_EARLY] + rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
+           rules[FTC_RULE_DROP_EPOCH];
+}
+
+/* Do both know a communicator of this number, and different ones? */
+static bool is_foreign(struct ftc_comms_world *w, int rank, int from, uint64_t number)
+{
+    const struct ftc_comms_known *mine = ftc_comms_find_known(&w->process[rank], number);
+    const struct ftc_comms_known *theirs = ftc_comms_find_known(&w->process[from], number);
+
+    return mine != NULL && theirs != NULL && !same_members(mine, theirs);
+}
+
+void ftc_comms_judge_arrival(struct ftc_comms_world *w, int rank, int from,
+                             struct ftc_buffer *message)
+{
+    struct ftc_communicators *set = w->process[rank].set;
+    uint64_t number = ftc_frame_communicator(message);
+    bool after = !ftc_communicator_is_temporary(number) && (number & FTC_COMMUNICATOR_REVOKED) != 0;
+
+    if (after)
+        number &= ~FTC_COMMUNICATOR_REVOKED;
+    const struct ftc_communicator *c = ftc_communicators_find(set, number);
+    const struct ftc_member *member = c == NULL ? NULL : ftc_communicator_member(c, after);
+    bool foreign = member != NULL && is_foreign(w, rank, from, number) &&
+                   ftc_frame_kind(message) != FTC_FRAME_COMMUNICATOR;
+    uint64_t before = foreign ? not_taken(member) : 0;
+    ftc_comms_check(w, rank, "a message", ftc_communicators_receive(set, from, message));
+    if (foreign && not_taken(member) == before)
+        ftc_comms_violate(w, "rank %d takes a message of %" PRIx64 " of another history from %d",
+                          rank, number, from);
+}
+
+/* --- the end --- */
+
+static void check_rest(struct ftc_comms_world *w, int rank)
+{
+    const struct ftc_communicators *set = w->process[rank].set;
+    const struct ftc_communicator *rest = ftc_communicators_next(set, NULL);
+
+    if (rest != NULL)
+        ftc_comms_violate(w, "rank %d retains %" PRIx64 " for ever", rank,
+                          ftc_communicator_name(rest));
+    if (ftc_communicators_early(set) > 0)
+        ftc_comms_violate(w, "rank %d keeps %d messages that nobody will want", rank,
+                          ftc_communicators_early(set));
+}
+
+void ftc_comms_judge_end(struct ftc_comms_world *w)
+{
+    for (int rank = 0; rank < w->n && !ftc_comms_broken(w); rank++) {
+        const struct ftc_comms_process *p = &w->process[rank];
+        if (!p->alive)
+            continue;
+        if (p->phase == FTC_COMMS_PHASE_RUNS)
+            ftc_comms_violate(w, "rank %d waits for ever, before items %d and %d of %d", rank,
+                              p->at[0], p->at[1], w->story->items);
+        check_rest(w, rank);
+    }
+}

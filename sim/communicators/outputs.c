@@ -1,0 +1,152 @@
+/* Carries out the outputs of a process. */
+#include "include/ftcoll.h"
+#include "sim/communicators/world.h"
+
+static void end_call(struct ftc_comms_world *w, int rank, int item, uint64_t ticket)
+{
+    struct ftc_comms_process *p = &w->process[rank];
+
+    for (int thread = 0; thread < w->story->threads; thread++)
+        if (p->waits[thread] == ticket)
+            p->waits[thread] = 0;
+    p->ticket[item] = 0;
+    p->slot[w->story->item[item].slot].outstanding--;
+}
+
+static void take_child(struct ftc_comms_world *w, int rank, int item,
+                       struct ftc_communicator *child)
+{
+    struct ftc_comms_slot *slot = &w->process[rank].slot[w->story->item[item].child];
+
+    slot->state = child != NULL ? FTC_COMMS_SLOT_LIVE : FTC_COMMS_SLOT_NONE;
+    slot->communicator = child;
+}
+
+static void created(struct ftc_comms_world *w, int rank, int item,
+                    const struct ftc_communicators_output *output)
+{
+    ftc_comms_say(w, "rank %d has item %d: a child %llx", rank, item,
+                  output->child == NULL ? 0
+                                        : (unsigned long long)ftc_communicator_name(output->child));
+    ftc_comms_judge_created(w, rank, item, output);
+    take_child(w, rank, item, output->child);
+    end_call(w, rank, item, output->ticket);
+    if (output->child == NULL)
+        return;
+    w->sums->children++;
+    w->sums->groups += w->story->item[item].creation == FTC_CREATION_GROUP;
+    w->sums->by_messages += ftc_communicator_by_messages(output->child);
+}
+
+static void delivered(struct ftc_comms_world *w, int rank, int item,
+                      const struct ftc_communicators_output *output)
+{
+    ftc_comms_say(w, "rank %d has the result of item %d in %llx: %d", rank, item,
+                  (unsigned long long)output->number, output->is.status);
+    ftc_comms_judge_delivery(w, rank, item, output);
+    end_call(w, rank, item, output->ticket);
+    w->sums->results++;
+    w->sums->agreements += output->after;
+}
+
+static void cut_off(struct ftc_comms_world *w, int rank, int item,
+                    const struct ftc_communicators_output *output)
+{
+    struct ftc_comms_process *p = &w->process[rank];
+
+    ftc_comms_say(w, "rank %d: item %d in %llx is cut off", rank, item,
+                  (unsigned long long)output->number);
+    if (!w->story->revokes)
+        ftc_comms_violate(w, "rank %d: a call is cut off, and nobody has revoked", rank);
+    w->sums->cut_off++;
+    p->slot[w->story->item[item].slot].told = true;
+    if (w->story->item[item].kind == FTC_COMMS_CREATE)
+        take_child(w, rank, item, NULL);
+    end_call(w, rank, item, output->ticket);
+}
+
+/* An output that ends a call. */
+static void ended(struct ftc_comms_world *w, int rank,
+                  const struct ftc_communicators_output *output)
+{
+    int item = ftc_comms_item_of(&w->process[rank], output->ticket);
+
+    if (item < 0)
+        ftc_comms_violate(w, "rank %d: a call ends that is not under way", rank);
+    else if (output->kind == FTC_COMMUNICATORS_CREATED)
+        created(w, rank, item, output);
+    else if (output->kind == FTC_COMMUNICATORS_DELIVER)
+        delivered(w, rank, item, output);
+    else
+        cut_off(w, rank, item, output);
+}
+
+/* Who sends a word about a communicator, such as REVOKE, may die soon after it. */
+static void strike_revoker(struct ftc_comms_world *w, int rank, const struct ftc_buffer *head)
+{
+    struct ftc_comms_process *p = &w->process[rank];
+
+    if (w->story->struck > 0 && ftc_frame_kind(head) == FTC_FRAME_COMMUNICATOR &&
+        ftc_comms_below(w, 64) < (uint64_t)w->story->struck)
+        p->doom = p->outputs + 1 + (int)ftc_comms_below(w, 3);
+}
+
+static void member_output(struct ftc_comms_world *w, int rank,
+                          const struct ftc_communicators_output *output)
+{
+    struct ftc_comms_process *p = &w->process[rank];
+    const struct ftc_output *is = &output->is;
+
+    if (is->kind == FTC_OUTPUT_SEND) {
+        ftc_comms_send(w, rank, is->to, is->head, &is->value);
+        strike_revoker(w, rank, is->head);
+    } else if (is->kind == FTC_OUTPUT_MORE)
+        p->more = true;
+    else if (is->kind == FTC_OUTPUT_TIMER)
+        p->timer = true;
+    else if (is->kind != FTC_OUTPUT_SETTLED)
+        ftc_comms_violate(w, "rank %d, communicator %llx: an output of kind %d about rank %d", rank,
+                          (unsigned long long)output->number, (int)is->kind, is->to);
+}
+
+static void carry_out(struct ftc_comms_world *w, int rank,
+                      const struct ftc_communicators_output *output)
+{
+    struct ftc_comms_process *p = &w->process[rank];
+
+    switch (output->kind) {
+    case FTC_COMMUNICATORS_MEMBER:
+        member_output(w, rank, output);
+        break;
+    case FTC_COMMUNICATORS_OPEN:
+        ftc_comms_judge_child(w, rank, output);
+        if (p->openings == FTC_COMMS_SLOTS)
+            ftc_comms_violate(w, "rank %d opens too much", rank);
+        else
+            p->opening[p->openings++] = output->number;
+        break;
+    case FTC_COMMUNICATORS_FORGET:
+        ftc_comms_say(w, "rank %d forgets %llx", rank, (unsigned long long)output->number);
+        w->sums->forgotten++;
+        break;
+    case FTC_COMMUNICATORS_MISMATCH:
+        ftc_comms_violate(w, "rank %d: different agreements in %llx", rank,
+                          (unsigned long long)output->number);
+        break;
+    default:
+        ended(w, rank, output);
+        break;
+    }
+}
+
+void ftc_comms_outputs(struct ftc_comms_world *w, int rank)
+{
+    const struct ftc_communicators_output *output;
+
+    while (!ftc_comms_is_gone(w, rank) &&
+           (output = ftc_communicators_next_output(w->process[rank].set)) != NULL) {
+        if (ftc_comms_struck(w, rank))
+            return;
+        carry_out(w, rank, output);
+    }
+}

@@ -1,0 +1,191 @@
+/* A run: events in an order that is drawn. */
+#include <stdlib.h>
+
+#include "base/mix.h"
+#include "include/ftcoll.h"
+#include "sim/communicators/world.h"
+#include "sim/model/cluster.h"
+
+#define STEPS 60000 /* more steps than any sound run takes */
+/* Sources of a process beside its channels and notices: threads, the end of its program, memory,
+ * going on, its timer. */
+#define OWN     (FTC_COMMS_THREADS + 4)
+#define SOURCES (FTC_COMMS_N * FTC_COMMS_N * 2 + FTC_COMMS_N * OWN)
+
+/* --- events --- */
+
+static bool own_can_happen(const struct ftc_comms_world *w, int rank, int kind)
+{
+    const struct ftc_comms_process *p = &w->process[rank];
+
+    if (kind < FTC_COMMS_THREADS)
+        return kind < w->story->threads && ftc_comms_can_step(w, rank, kind);
+    switch (kind - FTC_COMMS_THREADS) {
+    case 0:
+        return ftc_comms_can_end(w, rank);
+    case 1:
+        return p->openings > 0;
+    case 2:
+        return p->more;
+    default:
+        return p->timer;
+    }
+}
+
+/* Can the event of this source happen? Sources are numbered: channels, notices, those of a
+ * process. */
+static bool can_happen(const struct ftc_comms_world *w, int source)
+{
+    int n = w->n, to = source / n % n, from = source % n;
+
+    if (source < n * n)
+        return w->process[to].alive && w->first[from][to] != NULL;
+    if (source < 2 * n * n)
+        return w->process[to].alive && w->notice[to][from];
+    return w->process[from].alive && own_can_happen(w, from, (source - 2 * n * n) / n);
+}
+
+static void arrive(struct ftc_comms_world *w, int from, int to)
+{
+    struct ftc_buffer *bytes = ftc_comms_take_packet(w, from, to);
+
+    ftc_comms_say(w, "rank %d takes what %d sent", to, from);
+    ftc_comms_judge_arrival(w, to, from, bytes);
+    ftc_buffer_unref(bytes);
+    ftc_comms_outputs(w, to);
+}
+
+static void hear(struct ftc_comms_world *w, int rank, int dead)
+{
+    w->notice[rank][dead] = false;
+    ftc_comms_say(w, "rank %d hears of the death of %d", rank, dead);
+    ftc_comms_check(w, rank, "a notice", ftc_communicators_notice(w->process[rank].set, dead));
+    ftc_comms_outputs(w, rank);
+}
+
+/* The memory of a child is opened, or cannot be. */
+static void open_memory(struct ftc_comms_world *w, int rank)
+{
+    struct ftc_comms_process *p = &w->process[rank];
+    uint64_t number = p->opening[--p->openings];
+    bool sound = ftc_comms_below(w, 64) >= (uint64_t)w->story->refusing;
+
+    ftc_comms_check(w, rank, "opening", ftc_communicators_opened(p->set, number, sound));
+    ftc_comms_outputs(w, rank);
+}
+
+static void own_happens(struct ftc_comms_world *w, int rank, int kind)
+{
+    struct ftc_comms_process *p = &w->process[rank];
+
+    if (kind < FTC_COMMS_THREADS) {
+        ftc_comms_step(w, rank, kind);
+    } else if (kind == FTC_COMMS_THREADS) {
+        ftc_comms_end(w, rank);
+    } else if (kind == FTC_COMMS_THREADS + 1) {
+        open_memory(w, rank);
+    } else if (kind == FTC_COMMS_THREADS + 2) {
+        p->more = false;
+        ftc_comms_check(w, rank, "going on", ftc_communicators_more(p->set));
+        ftc_comms_outputs(w, rank);
+    } else {
+        p->timer = false;
+        ftc_comms_check(w, rank, "a timer", ftc_communicators_timer(p->set));
+        ftc_comms_outputs(w, rank);
+    }
+}
+
+static void happen(struct ftc_comms_world *w, int source)
+{
+    int n = w->n, to = source / n % n, from = source % n;
+
+    w->sums->events++;
+    if (source < n * n)
+        arrive(w, from, to);
+    else if (source < 2 * n * n)
+        hear(w, to, from);
+    else
+        own_happens(w, from, (source - 2 * n * n) / n);
+}
+
+/* Choose a source; -1: no event can happen any more. */
+static int choose(struct ftc_comms_world *w)
+{
+    int n = w->n, sources = 2 * n * n + OWN * n, ready[SOURCES], count = 0;
+
+    for (int source = 0; source < sources; source++)
+        if (can_happen(w, source))
+            ready[count++] = source;
+    if (count == 0)
+        return -1;
+    for (int tries = 0; tries < 20; tries++) {
+        int source = ready[ftc_comms_below(w, (uint64_t)count)];
+        if ((w->story->lazy >> (source % 61) & 1) == 0 || ftc_comms_below(w, 12) == 0)
+            return source;
+    }
+    return ready[ftc_comms_below(w, (uint64_t)count)];
+}
+
+static void run(struct ftc_comms_world *w)
+{
+    int source, steps = 0;
+
+    while (!ftc_comms_broken(w) && (source = choose(w)) >= 0) {
+        happen(w, source);
+        if (++steps == STEPS)
+            ftc_comms_violate(w, "no end after %d events", STEPS);
+    }
+    if (!ftc_comms_broken(w))
+        ftc_comms_judge_end(w);
+}
+
+/* --- life --- */
+
+static void make_process(struct ftc_comms_world *w, int rank)
+{
+    struct ftc_comms_process *p = &w->process[rank];
+    struct ftc_member_settings settings = w->story->settings;
+
+    settings.self = rank;
+    p->alive = true;
+    p->doom = w->story->doom[rank];
+    if (ftc_communicators_new(&p->set, &settings) != FTC_SUCCESS)
+        ftc_cluster_no_memory(w->n);
+    p->slot[0] = (struct ftc_comms_slot){.state = FTC_COMMS_SLOT_LIVE,
+                                         .communicator = ftc_communicators_world(p->set)};
+}
+
+static void free_process(struct ftc_comms_world *w, int rank)
+{
+    struct ftc_comms_process *p = &w->process[rank];
+
+    for (int event = 0; event < FTC_COMMUNICATORS_EVENTS; event++)
+        w->sums->event[event] += ftc_communicators_events(p->set)[event];
+    ftc_communicators_free(p->set);
+    for (int to = 0; to < w->n; to++)
+        while (w->first[rank][to] != NULL)
+            ftc_buffer_unref(ftc_comms_take_packet(w, rank, to));
+}
+
+bool ftc_comms_run(const struct ftc_comms_story *story, struct ftc_comms_sums *sums, FILE *log,
+                   char violation[FTC_COMMS_WORDS])
+{
+    struct ftc_comms_world *w = ftc_cluster_alloc(story->settings.ranks, 1, sizeof(*w));
+
+    w->story = story;
+    w->sums = sums;
+    w->log = log;
+    w->n = story->settings.ranks;
+    w->random = ftc_mix(story->seed + 0x636f6d6d73);
+    sums->runs++;
+    for (int rank = 0; rank < w->n; rank++)
+        make_process(w, rank);
+    run(w);
+    for (int rank = 0; rank < w->n; rank++)
+        free_process(w, rank);
+    snprintf(violation, FTC_COMMS_WORDS, "%s", w->violation);
+    bool kept = !ftc_comms_broken(w);
+    free(w->record);
+    free(w);
+    return kept;
+}
