@@ -175,7 +175,7 @@ START_TEST(operations_keep_their_order_and_may_stand_before_options)
     ck_assert(options.warm_up_given);
     ck_assert_uint_eq(options.warm_up, 0);
     ck_assert(parse(&options, "all"));
-    ck_assert_int_eq(options.operations, 5);
+    ck_assert_int_eq(options.operations, 17);
     for (int i = 0; i < options.operations; i++)
         ck_assert(!options.operation[i]->apart);
 }
