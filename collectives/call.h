@@ -104,8 +104,10 @@ struct ftc_signature {
 /* Do the contributions stay apart? Those of an operator that does not commute do, too. */
 static inline bool ftc_signature_gathers(const struct ftc_signature *signature)
 {
-    return ftc_call_table[signature->kind].gathers ||
-           signature->operator_code == FTC_OPERATOR_ORDERED;
+    const struct ftc_call_traits *traits = &ftc_call_table[signature->kind];
+
+    return traits->gathers ||
+           (traits->reduces && signature->operator_code == FTC_OPERATOR_ORDERED);
 }
 
 /* Do both ranks make the same call? The node board compares `earlier` itself. */
