@@ -238,7 +238,8 @@ FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_c
 /*
  * The calls that gather, scatter, exchange and scan. Every survivor has the same failed set, and
  * the contribution of each rank outside it, entirely. The place in `recv` of a rank in the failed
- * set is as it was before the call.
+ * set is as it was before the call. (By messages with [failure_info] scheme = count or bit, a
+ * later operation may be the first that names a rank whose contribution is missing.)
  *
  * `count`, the entries of `counts` and those of `displs` are numbers of elements of `type`. A
  * displacement counts from the start of the buffer. A count may be 0. The functions whose names end
@@ -274,7 +275,8 @@ FTC_API int ftc_allgatherv(const void *send, size_t count, void *recv, const siz
  * As ftc_allgather(), but only `root` gets the elements. The other ranks ignore recv. At the root
  * send may be FTC_IN_PLACE. As in ftc_reduce(), the ranks make no agreement, the others return as
  * soon as they have sent their part, and they return FTC_SUCCESS if the root has failed. The root
- * alone may get FTC_ERR_TOO_MANY_FAILURES, as there.
+ * alone may get FTC_ERR_TOO_MANY_FAILURES, as there. But blocks that have [collectives] large_at
+ * bytes together, and go by messages, are exchanged as large values are: all ranks wait for that.
  * Errors: FTC_ERR_ARG.
  */
 FTC_API int ftc_gather(const void *send, void *recv, size_t count, ftc_type type, int root,
