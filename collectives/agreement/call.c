@@ -106,6 +106,10 @@ static int check_input(const struct ftc_member *m, const struct ftc_call *call)
     const struct ftc_signature *s = &call->signature;
     bool decided = m->word != NULL; /* the decision is here already: no input is needed */
 
+    if (ftc_call_table[s->kind].names && s->kind != FTC_CALL_VALIDATE &&
+        s->size < ftc_set_bytes(m->set.ranks))
+        return ftc_error_set(FTC_ERR_ARG, "a value of %llu bytes cannot name failed ranks of %d",
+                             (unsigned long long)s->size, m->set.ranks);
     if (s->size == 0 || decided)
         return 0;
     if (ftc_signature_gathers(s)) {
