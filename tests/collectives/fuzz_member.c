@@ -112,7 +112,8 @@ static void call_next(struct fuzz *z)
     bool rooted = ftc_call_table[kind].rooted;
     bool ordered = ftc_call_table[kind].reduces && take(z, 4) == 0;
     bool gathers = ordered || ftc_call_table[kind].gathers;
-    bool combines = ftc_call_table[kind].reduces && !ordered;
+    bool names = ftc_call_table[kind].names && kind != FTC_CALL_VALIDATE;
+    bool combines = (ftc_call_table[kind].reduces && !ordered) || names;
     unsigned char input[VALUE_SIZE];
     struct ftc_call call = {.combine = combines ? add_bytes : NULL, .combine_arg = z};
 
