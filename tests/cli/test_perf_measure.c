@@ -63,7 +63,7 @@ START_TEST(batches_are_as_long_as_promised_although_the_warm_up_was_slow)
 {
     const struct ftc_perf_options options = {.seconds = 0.05, .warm_up_given = true};
     struct stage stage;
-    struct ftc_perf_row row;
+    struct ftc_perf_row row = {0}; /* without --per-rank */
 
     stage_init(&stage, &options);
     ck_assert_int_eq(ftc_perf_measure(&stage.bench, &row), 0);
