@@ -97,20 +97,20 @@ struct ftc_operation {
     struct ftc_value input;        /* x, until delivery */
     struct ftc_value result;       /* of a reduce over two levels, at its root, until delivery */
     struct ftc_view *view;         /* at op k */
+    struct ftc_epoch epoch;        /* at op k */
     int start;                     /* index in the view at which the rotation order starts */
     uint32_t lead;                 /* c_0 is that many ranks after `start`, and still comes first */
-    struct ftc_epoch epoch;        /* at op k */
-    bool first_collects;           /* ballot (0,0) collects */
-    bool exchanges;                /* ballot (0,0) is an exchange */
-    bool asks;                     /* this process wants it decided: it calls it, or (a settlement)
-                                    * asks for it */
-    bool checked;                  /* values and messages carry checksums */
-    bool levels;                   /* two levels: delegates of the nodes take part */
-    bool returned;                 /* delivered to the caller */
-    struct ftc_set missing;        /* two levels: ranks of this node without a post */
     uint32_t poked;                /* the highest i' poked (rule 7), plus 1; 0: none */
-    unsigned ballots;              /* number of ballots entered */
-    uint64_t sent;                 /* messages sent, counted for drills */
+    uint32_t ballots;              /* number of ballots entered */
+    uint32_t sent;                 /* messages sent, counted for drills */
+    bool first_collects : 1;       /* ballot (0,0) collects */
+    bool exchanges : 1;            /* ballot (0,0) is an exchange */
+    bool asks : 1;                 /* this process wants it decided: it calls it, or (a settlement)
+                                    * asks for it */
+    bool checked : 1;              /* values and messages carry checksums */
+    bool levels : 1;               /* two levels: delegates of the nodes take part */
+    bool returned : 1;             /* delivered to the caller */
+    struct ftc_set missing;        /* two levels: ranks of this node without a post */
     struct ftc_decision *decision; /* D once delivered; NULL for a plain reduce */
     struct ftc_ballot ballot;
 };
