@@ -26,7 +26,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "node/segment/board_file.h"
 #include "node/system/lock.h"
 
 #define MAX_DEPTH      16 /* of the directories that PMIx makes in the directory of a job */
@@ -447,7 +446,7 @@ bool ftc_jobs_collect(const char *job)
         collect_directory_of(segment, job);
         ftc_segment_detach(segment);
     }
-    ftc_board_files_remove(path);
+    ftc_segment_boards_remove(path);
     (void)unlink(path);
     close(lock);
     return true;

@@ -3,12 +3,10 @@
 #include "node/segment/board_file.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -111,20 +109,6 @@ int ftc_board_file_open(struct ftc_board_file **out, const struct ftc_segment *s
 void ftc_board_file_unlink(const struct ftc_board_file *file)
 {
     (void)unlink(file->path);
-}
-
-void ftc_board_files_remove(const char *segment)
-{
-    const char *name = strrchr(segment, '/') + 1;
-    size_t length = strlen(name);
-    DIR *dir = opendir("/dev/shm");
-
-    if (dir == NULL)
-        return;
-    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
-        if (strncmp(entry->d_name, name, length) == 0 && entry->d_name[length] == '.')
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
-    closedir(dir);
 }
 
 void ftc_board_file_close(struct ftc_board_file *file)

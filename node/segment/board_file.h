@@ -24,10 +24,6 @@ void ftc_board_file_unlink(const struct ftc_board_file *file);
 /* Unmaps the memory. The name stays if nobody has removed it. NULL is legal. */
 void ftc_board_file_close(struct ftc_board_file *file);
 
-/* Remove the names of all such files of a job whose ranks have ended: they died before they could.
- * `segment` is the path of its segment. */
-void ftc_board_files_remove(const char *segment);
-
 const struct ftc_board_memory *ftc_board_file_memory(const struct ftc_board_file *file);
 
 #endif

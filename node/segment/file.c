@@ -1,5 +1,6 @@
 /* The file of a segment in /dev/shm. Its launcher makes and locks it. Only a process that holds
  * this lock removes it. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "node/segment/board_file.h"
 #include "node/segment/internal.h"
 #include "node/system/lock.h"
 
@@ -93,11 +93,25 @@ bool ftc_segment_file_kept(const struct ftc_segment *segment)
            info.st_ino == segment->inode;
 }
 
+void ftc_segment_boards_remove(const char *path)
+{
+    const char *name = strrchr(path, '/') + 1;
+    size_t length = strlen(name);
+    DIR *dir = opendir("/dev/shm");
+
+    if (dir == NULL)
+        return;
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
+        if (strncmp(entry->d_name, name, length) == 0 && entry->d_name[length] == '.')
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    closedir(dir);
+}
+
 void ftc_segment_remove(struct ftc_segment *segment)
 {
     if (!ftc_lock_names(AT_FDCWD, segment->path, segment->fd))
         return;
-    ftc_board_files_remove(segment->path);
+    ftc_segment_boards_remove(segment->path);
     (void)unlink(segment->path);
 }
 

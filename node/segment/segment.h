@@ -327,6 +327,9 @@ void ftc_segment_detach(struct ftc_segment *segment); /* NULL is legal */
 /* Unlink the file of the segment, if its name still leads to this segment. Only its launcher calls
  * this. */
 void ftc_segment_remove(struct ftc_segment *segment);
+/* Unlink what boards of a dead job have left (node/segment/board_file.h): their ranks died before
+ * they could. `path` is that of its segment. */
+void ftc_segment_boards_remove(const char *path);
 
 /* Does the launcher live? Its lock decides, in any pid namespace. On systems without such locks its
  * pid decides, if this process is in the same pid namespace. */
