@@ -26,7 +26,7 @@
 #define BYTES_MAX (1L << 30)
 
 typedef void operation_fn(struct library *library, const double *send, double *recv, size_t count);
-/* What element i of the result must be, if each block has `count` elements. */
+/* Returns the right value of element i of the result, if each block has `count` elements. */
 typedef double wanted_fn(const struct library *library, size_t count, size_t i);
 
 struct operation {

@@ -1,8 +1,8 @@
 /* Making a decision from what was collected (agreement.md, rule 4). */
 #include "collectives/agreement/collector.h"
 
-/* What a validate has collected begins with a union of L. Bits after the last rank are ignored:
- * others have sent them. */
+/* The value that a validate has collected begins with a union of L. Bits after the last rank are
+ * ignored: other ranks have sent them. */
 static int learn_collected(struct ftc_member *m, const struct ftc_value *value)
 {
     struct ftc_set collected = {0};

@@ -1,5 +1,5 @@
-/* What a child is (C2 and C4): its number, its members and its first state, from the decision of
- * its creation. */
+/* Making a child (C2 and C4): its number, its members and its first state follow from the decision
+ * of its creation. */
 #include <assert.h>
 #include <stdlib.h>
 

@@ -221,7 +221,7 @@ static int groups_under_way(const struct ftc_communicators *set)
     return count;
 }
 
-/* What came before this process called it. */
+/* Takes in the messages of a temporary communicator that came before this process called it. */
 static int take_early(struct ftc_communicator *c)
 {
     struct ftc_early *early;

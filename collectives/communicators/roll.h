@@ -41,8 +41,8 @@ struct ftc_buffer *ftc_roll_new(int ranks, int rank, const struct ftc_roll_entry
                                 const struct ftc_set *failed);
 /* The entry of a rank. A value that is too short has no entries. */
 struct ftc_roll_entry ftc_roll_read(const struct ftc_value *roll, int ranks, int rank);
-/* What the ranks wish that do not wish to close. NONE: all wish to close. FTC_WISHES: they wish for
- * different things. */
+/* The wish of the ranks that do not wish to close. NONE: all wish to close. FTC_WISHES: these ranks
+ * wish for different things. */
 enum ftc_wish ftc_roll_wish(const struct ftc_value *roll, int ranks);
 /* Does any rank refuse? */
 bool ftc_roll_refused(const struct ftc_value *roll, int ranks);

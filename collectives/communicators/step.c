@@ -1,4 +1,4 @@
-/* What follows from an input: calls that may begin, and calls that are delivered. */
+/* After an input: begins the calls that may begin, and follows the calls that are delivered. */
 #include <assert.h>
 
 #include "collectives/communicators/internal.h"

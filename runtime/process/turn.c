@@ -5,19 +5,17 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 
 #define YIELDS 1000 /* for a caller that wants the lock and is not scheduled for long */
 
-int ftc_turn_init(struct ftc_turn *turn)
+void ftc_turn_init(struct ftc_turn *turn)
 {
     pthread_condattr_t attributes;
 
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    int rc = pthread_cond_init(&turn->changed, &attributes);
+    pthread_cond_init(&turn->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    return rc == 0 ? FTC_SUCCESS : ftc_error_set(FTC_ERR_SYSTEM, "cannot make a condition");
 }
 
 void ftc_turn_fini(struct ftc_turn *turn)

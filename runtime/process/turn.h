@@ -9,7 +9,7 @@
 
 #include "runtime/process/process.h"
 
-int ftc_turn_init(struct ftc_turn *turn); /* FTC_ERR_SYSTEM */
+void ftc_turn_init(struct ftc_turn *turn);
 void ftc_turn_fini(struct ftc_turn *turn);
 
 /* A caller comes: takes the lock. True: it is the only one that is in the library. */
