@@ -45,7 +45,9 @@ struct ftc_call_traits {
     /* The members' values stay apart, as blocks (values/blocks.h), and the caller takes them one by
      * one. ftc_signature_gathers() knows of operators, too. */
     bool gathers;
-    bool names;  /* the value begins with ranks that have failed, and the decision names them */
+    /* The value begins with a set of failed ranks, as bytes. Each member adds its L to it, and the
+     * decision names them. */
+    bool names;
     bool levels; /* may go over two levels (docs/design/nodes.md, "Two levels") */
 };
 extern const struct ftc_call_traits ftc_call_table[FTC_CALL_KINDS];
@@ -106,8 +108,7 @@ static inline bool ftc_signature_gathers(const struct ftc_signature *signature)
 {
     const struct ftc_call_traits *traits = &ftc_call_table[signature->kind];
 
-    return traits->gathers ||
-           (traits->reduces && signature->operator_code == FTC_OPERATOR_ORDERED);
+    return traits->gathers || (traits->reduces && signature->operator_code == FTC_OPERATOR_ORDERED);
 }
 
 /* Do both ranks make the same call? The node board compares `earlier` itself. */

@@ -39,6 +39,10 @@ static int take_input(struct ftc_member *m, struct ftc_operation *op)
     if (buffer == NULL)
         return FTC_ERR_NOMEM;
     memcpy(buffer->data, op->call.input, size);
+    if (ftc_call_table[op->call.signature.kind].names) { /* its first bytes are a set */
+        ftc_set_to_bytes(&m->known, buffer->data);
+        ftc_set_unite_bytes(NULL, op->call.input, buffer->data, ftc_set_bytes(m->set.ranks));
+    }
     op->input = (struct ftc_value){.buffer = buffer, .size = size};
     return 0;
 }

@@ -2,7 +2,7 @@
  * The communicators of a process: the inputs. The files beside this one call only files below them:
  *
  *   communicators.c  inputs
- *   step.c           what follows from an input: calls that begin (C11) and that are delivered
+ *   step.c           calls that begin (C11), and what follows when they are delivered
  *   birth.c          what a child is (C1, C2, C4)
  *   revoke.c         closing and GONE (C7), REVOKE (C8)
  *   early.c          messages of temporary communicators that come too early (C5)
@@ -17,6 +17,7 @@
 
 #include "base/mix.h"
 #include "collectives/communicators/internal.h"
+#include "collectives/message.h"
 
 /* --- life --- */
 
@@ -29,20 +30,20 @@ static void destroy_list(struct ftc_communicator **first)
     }
 }
 
-int ftc_communicators_new(struct ftc_communicators **out,
-                          const struct ftc_member_settings *settings)
+int ftc_communicators_new(struct ftc_communicators **out, int ranks, int self)
 {
     struct ftc_communicators *set = calloc(1, sizeof(*set));
-    int *job_rank = calloc((size_t)settings->ranks, sizeof(*job_rank));
+    int *job_rank = calloc((size_t)ranks, sizeof(*job_rank));
     struct ftc_communicator *world = NULL;
     int rc = FTC_ERR_NOMEM;
 
-    if (set == NULL || job_rank == NULL || ftc_set_init(&set->known, settings->ranks) != 0)
+    if (set == NULL || job_rank == NULL || ftc_set_init(&set->known, ranks) != 0)
         goto err;
-    for (int rank = 0; rank < settings->ranks; rank++)
+    for (int rank = 0; rank < ranks; rank++)
         job_rank[rank] = rank;
-    set->settings = *settings;
-    rc = ftc_communicator_new(set, FTC_COMMUNICATOR_WORLD, settings->ranks, job_rank, NULL, &world);
+    set->ranks = ranks;
+    set->self = self;
+    rc = ftc_communicator_new(set, FTC_COMMUNICATOR_WORLD, ranks, job_rank, NULL, &world);
     job_rank = NULL;
     if (rc != 0)
         goto err;
@@ -116,7 +117,7 @@ static int refuse(struct ftc_communicator *c, uint64_t *ticket)
 {
     c->told = true;
     *ticket = ++c->set->tickets;
-    return ftc_communicator_put(c, FTC_COMMUNICATORS_REVOKED, *ticket);
+    return ftc_communicator_put(c, FTC_COMMUNICATORS_CUT_OFF, *ticket);
 }
 
 static int check_in_use(const struct ftc_communicator *c)
@@ -187,6 +188,11 @@ int ftc_communicator_revoke(struct ftc_communicator *c)
     return settle(c->set, ftc_communicator_learn_revoked(c));
 }
 
+void ftc_communicator_told(struct ftc_communicator *c)
+{
+    c->told = true;
+}
+
 /* --- groups (C5) --- */
 
 static uint64_t digest(uint64_t number, int count, const int ranks[], int tag)
@@ -221,22 +227,26 @@ static int groups_under_way(const struct ftc_communicators *set)
     return count;
 }
 
-/* Takes in the messages of a temporary communicator that came before this process called it. */
+/* The engine takes a message in. */
+static int put_take(struct ftc_communicator *c, int from, bool after, struct ftc_buffer *message)
+{
+    return ftc_communicators_put(c->set,
+                                 &(struct ftc_communicators_output){.kind = FTC_COMMUNICATORS_TAKE,
+                                                                    .number = c->number,
+                                                                    .communicator = c,
+                                                                    .after = after,
+                                                                    .rank = from,
+                                                                    .message = message});
+}
+
+/* Gives out the messages of a temporary communicator that came before this process called it. */
 static int take_early(struct ftc_communicator *c)
 {
     struct ftc_early *early;
     int rc = 0;
 
     while (rc == 0 && (early = ftc_early_take(c->set, c->number)) != NULL) {
-        int rank = ftc_communicator_rank_of(c, early->from);
-        rc = rank < 0 ? FTC_ERR_PROTO : ftc_member_receive(c->member, rank, early->message);
-        if (rc == FTC_ERR_PROTO)
-            rc = ftc_communicators_put(c->set,
-                                       &(struct ftc_communicators_output){
-                                           .kind = FTC_COMMUNICATORS_MEMBER,
-                                           .number = c->number,
-                                           .communicator = c,
-                                           .is = {.kind = FTC_OUTPUT_ACCUSE, .to = early->from}});
+        rc = put_take(c, early->from, false, early->message);
         ftc_early_free(early);
     }
     return rc;
@@ -259,9 +269,7 @@ static int make_temporary(struct ftc_communicator *parent, int count, const int 
     if (rc != 0)
         return rc;
     (*out)->parent = parent->number;
-    if (FTC_COMMUNICATORS_MUTATED(TEMPORARY_WITHOUT_L))
-        rc = ftc_member_inherit((*out)->member, ftc_member_known_failed((*out)->member), NULL);
-    return rc;
+    return 0;
 }
 
 static int check_group(const struct ftc_communicator *c, int count, const int ranks[])
@@ -373,7 +381,7 @@ static int take_bye(struct ftc_communicators *set, struct ftc_communicator *c, i
         ftc_set_add(&c->bye, ftc_communicator_rank_of(c, from));
     else
         ftc_early_drop(set, from, number);
-    bool must_say = !answer && (c == NULL || c->member == NULL);
+    bool must_say = !answer && (c == NULL || c->revoked);
     return must_say && !FTC_COMMUNICATORS_MUTATED(BYE_UNANSWERED)
                ? ftc_communicators_say(set, number, from, FTC_WORD_BYE_ANSWER)
                : 0;
@@ -410,91 +418,65 @@ static int receive_word(struct ftc_communicators *set, struct ftc_communicator *
     }
 }
 
-/* A message of a member. C9: a message of an agreement after a revoke tells of the revoke, too. */
-static int receive_member(struct ftc_communicator *c, int rank, bool after,
+/* A message of a member is the engine's. C9: one of an agreement after a revoke tells of the
+ * revoke, too. */
+static int receive_member(struct ftc_communicator *c, int from, bool after,
                           struct ftc_buffer *message)
 {
     int rc = after ? ftc_communicator_learn_revoked(c) : 0;
-    struct ftc_member *member = after ? c->after : c->member;
 
     if (rc == 0 && FTC_COMMUNICATORS_MUTATED(GONE_TOO_EARLY) && c->freed && must_answer(message))
-        return ftc_communicators_say(c->set, c->number, c->job_rank[rank], FTC_WORD_GONE);
-    return rc == 0 && member != NULL ? ftc_member_receive(member, rank, message) : rc;
+        return ftc_communicators_say(c->set, c->number, from, FTC_WORD_GONE);
+    return rc == 0 ? put_take(c, from, after, message) : rc;
 }
 
 int ftc_communicators_receive(struct ftc_communicators *set, int from, struct ftc_buffer *message)
 {
     uint64_t number = ftc_frame_communicator(message);
     bool after = !ftc_communicator_is_temporary(number) && (number & FTC_COMMUNICATOR_REVOKED) != 0;
-    int rank = 0, rc;
+    int rc;
 
-    if (from < 0 || from >= set->settings.ranks || from == set->settings.self)
+    if (from < 0 || from >= set->ranks || from == set->self)
         return FTC_ERR_PROTO;
     begin_input(set);
     if (after)
         number &= ~FTC_COMMUNICATOR_REVOKED;
     struct ftc_communicator *c = ftc_communicators_find(set, number);
-    if (c != NULL && (rank = ftc_communicator_rank_of(c, from)) < 0)
+    if (c != NULL && ftc_communicator_rank_of(c, from) < 0)
         return FTC_ERR_PROTO;
     if (ftc_frame_kind(message) == FTC_FRAME_COMMUNICATOR)
         rc = receive_word(set, c, from, number, message);
     else if (c == NULL)
         rc = receive_unknown(set, from, number, message);
     else
-        rc = receive_member(c, rank, after, message);
+        rc = receive_member(c, from, after, message);
     return settle(set, rc);
 }
 
-/* --- notices, timers, memory --- */
-
-static int notice(struct ftc_communicator *c, int rank)
-{
-    int rc = c->member != NULL ? ftc_member_notice(c->member, rank) : 0;
-
-    if (rc == 0 && c->after != NULL)
-        rc = ftc_member_notice(c->after, rank);
-    return rc == 0 ? ftc_communicator_revoke_again(c) : rc;
-}
+/* --- other inputs --- */
 
 int ftc_communicators_notice(struct ftc_communicators *set, int rank)
 {
     int rc = 0;
 
-    if (rank < 0 || rank >= set->settings.ranks)
+    if (rank < 0 || rank >= set->ranks)
         return FTC_ERR_ARG;
     begin_input(set);
     ftc_set_add(&set->known, rank);
     if (!FTC_COMMUNICATORS_MUTATED(KEEP_OF_DEAD))
         ftc_early_drop(set, rank, 0);
-    for (struct ftc_communicator *c = set->first; rc == 0 && c != NULL; c = c->next) {
-        int own = ftc_communicator_rank_of(c, rank);
-        rc = own >= 0 ? notice(c, own) : 0;
-    }
+    for (struct ftc_communicator *c = set->first; rc == 0 && c != NULL; c = c->next)
+        rc = ftc_communicator_revoke_again(c);
     return settle(set, rc);
 }
 
-/* Both members of each communicator. */
-static int for_all(struct ftc_communicators *set, int (*input)(struct ftc_member *member))
+int ftc_communicator_delivered(struct ftc_communicator *c,
+                               const struct ftc_communicator_delivery *delivery)
 {
-    int rc = 0;
-
-    begin_input(set);
-    for (struct ftc_communicator *c = set->first; rc == 0 && c != NULL; c = c->next) {
-        rc = c->member != NULL ? input(c->member) : 0;
-        if (rc == 0 && c->after != NULL)
-            rc = input(c->after);
-    }
-    return settle(set, rc);
-}
-
-int ftc_communicators_timer(struct ftc_communicators *set)
-{
-    return for_all(set, ftc_member_timer);
-}
-
-int ftc_communicators_more(struct ftc_communicators *set)
-{
-    return for_all(set, ftc_member_more);
+    if (!c->called)
+        return ftc_error_set(FTC_ERR_STATE, "no call is under way");
+    begin_input(c->set);
+    return settle(c->set, ftc_communicator_finish(c, delivery));
 }
 
 int ftc_communicators_opened(struct ftc_communicators *set, uint64_t number, bool sound)

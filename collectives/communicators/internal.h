@@ -3,6 +3,7 @@
 #define FTC_COLLECTIVES_COMMUNICATORS_INTERNAL_H
 
 #include "base/error.h"
+#include "base/set.h"
 #include "collectives/communicators/communicators.h"
 #include "collectives/communicators/mutation.h"
 #include "collectives/communicators/roll.h"
@@ -40,21 +41,19 @@ struct ftc_communicator {
     struct ftc_communicators *set;
     uint64_t number;
     int ranks, self;
-    int *job_rank;             /* of each rank */
-    struct ftc_member *member; /* of the operations; NULL: it was revoked, or cut off */
-    struct ftc_member *after;  /* of the agreements after a revoke; NULL: it was not revoked */
+    int *job_rank;         /* of each rank */
+    struct ftc_set agreed; /* G at first; of size 0 if it is empty */
+    void *engine;          /* the engine's own */
     struct ftc_started *first, *last;
-    bool called; /* the first started call is under way in its member */
-    /* The call under way has been delivered. This output holds its references. */
-    bool done;
-    struct ftc_output delivered;
-    struct ftc_buffer *roll; /* input of the call under way; the member has copied it */
+    bool called;             /* the first started call is under way */
+    struct ftc_buffer *roll; /* input of the call under way */
     bool in_use;             /* the opening is delivered: callers may have it */
     bool by_messages;
     bool freed; /* the caller has given it up */
     bool ended; /* nobody needs it any more */
     bool gone;  /* GONE came while the opening was under way */
-    /* revoked: this process has learnt of it. told: a call said so, or the caller revoked it. */
+    /* revoked: this process has learnt of it; of a temporary communicator, that of its parent has
+     * cut it off. told: a call said so, or the caller revoked it. */
     bool revoked, told;
     int next_told; /* the next member on the ring, which got REVOKE; -1: none did */
     /* of a temporary communicator (C5) */
@@ -83,8 +82,8 @@ struct ftc_queued {
 };
 
 struct ftc_communicators {
-    struct ftc_member_settings settings; /* of the world */
-    uint64_t count;                      /* C1: the counter */
+    int ranks, self; /* of the job */
+    uint64_t count;  /* C1: the counter */
     uint64_t tickets;
     struct ftc_set known;               /* job's ranks that are known to have failed */
     struct ftc_communicator *first;     /* the world, and then the others in order of age */
@@ -112,26 +111,21 @@ int ftc_communicators_say(struct ftc_communicators *set, uint64_t number, int to
                           enum ftc_communicator_word word);
 /* The same to all other members of c. */
 int ftc_communicator_say_all(struct ftc_communicator *c, enum ftc_communicator_word word);
-/* Takes what the members of c have put out. */
-int ftc_communicator_drain(struct ftc_communicator *c);
+/* An output about c. */
 int ftc_communicator_put(struct ftc_communicator *c, enum ftc_communicators_output_kind kind,
                          uint64_t ticket);
 
 /* table.c */
-/* Makes a communicator. It owns `job_rank` from now on, also if this fails. `agreed` and `known`
- * are sets of its ranks; NULL: empty. */
+/* Makes a communicator. It owns `job_rank` from now on, also if this fails. `agreed` is a set of
+ * its ranks; NULL: empty. */
 int ftc_communicator_new(struct ftc_communicators *set, uint64_t number, int ranks, int *job_rank,
                          const struct ftc_set *agreed, struct ftc_communicator **out);
 void ftc_communicator_destroy(struct ftc_communicator *c);
-/* Makes another member of c, with this G and what the process knows. */
-int ftc_communicator_member_new(struct ftc_communicator *c, uint64_t number,
-                                const struct ftc_set *agreed, const struct ftc_set *known,
-                                struct ftc_member **out);
 struct ftc_started *ftc_started_add(struct ftc_communicator *c, enum ftc_started_kind kind);
 /* The first one has ended: take it out. */
 void ftc_started_pop(struct ftc_communicator *c);
-/* Drops what the call under way has delivered, and its input. */
-void ftc_communicator_drop_delivered(struct ftc_communicator *c);
+/* The call under way is so no more: drops its input. */
+void ftc_communicator_end_call(struct ftc_communicator *c);
 bool ftc_communicator_knows_failed(const struct ftc_communicator *c, int rank);
 /* Forgets those that have ended. */
 int ftc_communicators_sweep(struct ftc_communicators *set);
@@ -156,15 +150,19 @@ int ftc_communicator_take_gone(struct ftc_communicator *c);
 int ftc_communicator_close(struct ftc_communicator *c);
 
 /* birth.c */
-/* C2: makes the child that decision D gives this rank; NULL: none. */
+/* C2: makes the child that the delivered creation gives this rank; NULL: none. */
 int ftc_communicator_bear(struct ftc_communicator *parent, const struct ftc_started *started,
-                          const struct ftc_decision *decision, struct ftc_communicator **child);
+                          const struct ftc_communicator_delivery *delivery,
+                          struct ftc_communicator **child);
 /* The entry with which this rank takes part in a creation. */
 struct ftc_roll_entry ftc_communicator_propose(struct ftc_communicator *c,
                                                const struct ftc_started *started);
 
 /* step.c */
-/* Does all that follows from an input. */
+/* What follows when the first call of c is delivered. */
+int ftc_communicator_finish(struct ftc_communicator *c,
+                            const struct ftc_communicator_delivery *delivery);
+/* After each input: calls what may begin, and forgets what has ended. */
 int ftc_communicators_settle(struct ftc_communicators *set);
 
 #endif

@@ -1,24 +1,7 @@
-/* The queue of outputs, the words of this object, and what members put out. */
+/* The queue of outputs, and the words of this object. */
 #include <stdlib.h>
 
 #include "collectives/communicators/internal.h"
-
-static void take_references(struct ftc_output *output)
-{
-    ftc_buffer_ref(output->head);
-    ftc_buffer_ref(output->value.buffer);
-    ftc_buffer_ref(output->result.buffer);
-    ftc_decision_ref(output->decision);
-}
-
-static void drop_references(struct ftc_output *output)
-{
-    ftc_buffer_unref(output->head);
-    ftc_buffer_unref(output->value.buffer);
-    ftc_buffer_unref(output->result.buffer);
-    ftc_decision_unref(output->decision);
-    *output = (struct ftc_output){0};
-}
 
 int ftc_communicators_put(struct ftc_communicators *set,
                           const struct ftc_communicators_output *output)
@@ -28,7 +11,7 @@ int ftc_communicators_put(struct ftc_communicators *set,
     if (queued == NULL)
         return FTC_ERR_NOMEM;
     *queued = (struct ftc_queued){.output = *output};
-    take_references(&queued->output.is);
+    ftc_buffer_ref(output->message);
     if (set->queue == NULL)
         set->queue = queued;
     else
@@ -40,7 +23,7 @@ int ftc_communicators_put(struct ftc_communicators *set,
 static void queued_free(struct ftc_queued *queued)
 {
     if (queued != NULL)
-        drop_references(&queued->output.is);
+        ftc_buffer_unref(queued->output.message);
     free(queued);
 }
 
@@ -73,19 +56,17 @@ int ftc_communicator_put(struct ftc_communicator *c, enum ftc_communicators_outp
 int ftc_communicators_say(struct ftc_communicators *set, uint64_t number, int to,
                           enum ftc_communicator_word word)
 {
-    struct ftc_communicators_output output = {.kind = FTC_COMMUNICATORS_MEMBER, .number = number};
-
     if (ftc_set_has(&set->known, to))
         return 0;
-    struct ftc_buffer *head = ftc_buffer_new(FTC_FRAME_HEAD);
-    if (head == NULL)
+    struct ftc_buffer *message = ftc_buffer_new(FTC_FRAME_HEAD);
+    if (message == NULL)
         return FTC_ERR_NOMEM;
-    struct ftc_writer writer = {.data = head->data, .size = head->size};
+    struct ftc_writer writer = {.data = message->data, .size = message->size};
     ftc_frame_write(&writer, FTC_FRAME_COMMUNICATOR, (uint16_t)word, number);
-    output.is =
-        (struct ftc_output){.kind = FTC_OUTPUT_SEND, .to = to, .head = head, .urgent = true};
-    int rc = ftc_communicators_put(set, &output);
-    ftc_buffer_unref(head);
+    int rc = ftc_communicators_put(
+        set, &(struct ftc_communicators_output){
+                 .kind = FTC_COMMUNICATORS_SEND, .number = number, .rank = to, .message = message});
+    ftc_buffer_unref(message);
     return rc;
 }
 
@@ -97,43 +78,4 @@ int ftc_communicator_say_all(struct ftc_communicator *c, enum ftc_communicator_w
         if (rank != c->self)
             rc = ftc_communicators_say(c->set, c->number, c->job_rank[rank], word);
     return rc;
-}
-
-/* --- members --- */
-
-/* The delivery of the call under way waits in c until the outputs behind it are in the queue. */
-static void deliver(struct ftc_communicator *c, const struct ftc_output *output)
-{
-    c->done = true;
-    c->delivered = *output;
-    take_references(&c->delivered);
-}
-
-static int drain(struct ftc_communicator *c, struct ftc_member *member)
-{
-    const struct ftc_output *output;
-    int rc = 0;
-
-    while (rc == 0 && (output = ftc_member_next_output(member)) != NULL) {
-        struct ftc_communicators_output out = {.kind = FTC_COMMUNICATORS_MEMBER,
-                                               .number = c->number,
-                                               .communicator = c,
-                                               .is = *output};
-        bool names_rank = output->kind == FTC_OUTPUT_SEND || output->kind == FTC_OUTPUT_ACCUSE ||
-                          output->kind == FTC_OUTPUT_MISMATCH;
-        if (names_rank)
-            out.is.to = c->job_rank[output->to];
-        if (output->kind == FTC_OUTPUT_DELIVER)
-            deliver(c, output);
-        else
-            rc = ftc_communicators_put(c->set, &out);
-    }
-    return rc;
-}
-
-int ftc_communicator_drain(struct ftc_communicator *c)
-{
-    int rc = c->member != NULL ? drain(c, c->member) : 0;
-
-    return rc == 0 && c->after != NULL ? drain(c, c->after) : rc;
 }

@@ -80,19 +80,6 @@ int ftc_communicator_revoke_again(struct ftc_communicator *c)
     return say_revoke(c, next);
 }
 
-/* From now on c has a member for agreements, and none for operations. */
-static int change_members(struct ftc_communicator *c)
-{
-    const struct ftc_set *agreed =
-        FTC_COMMUNICATORS_MUTATED(AFTER_FROM_G) ? ftc_member_agreed_failed(c->member) : NULL;
-    int rc = ftc_communicator_member_new(c, c->number | FTC_COMMUNICATOR_REVOKED, agreed,
-                                         ftc_member_known_failed(c->member), &c->after);
-
-    ftc_member_destroy(c->member);
-    c->member = NULL;
-    return rc;
-}
-
 /* The opening was cut off here, and others may have delivered it and use the child. They learn that
  * this rank will not come. */
 static int abandon(struct ftc_communicator *child)
@@ -108,25 +95,24 @@ static int abandon(struct ftc_communicator *child)
     return rc == 0 ? ftc_communicator_learn_revoked(child) : rc;
 }
 
-/* Ends the calls that are under way, or wait for it. */
+/* Ends the calls that are under way, or wait for it. The engine learns of the revoke after that. */
 static int interrupt(struct ftc_communicator *c)
 {
     int rc = 0;
 
     while (rc == 0 && c->first != NULL && c->first->kind != FTC_STARTED_CLOSING) {
         struct ftc_started *started = c->first;
-        rc = ftc_communicator_put(c, FTC_COMMUNICATORS_REVOKED, started->ticket);
+        rc = ftc_communicator_put(c, FTC_COMMUNICATORS_CUT_OFF, started->ticket);
         if (rc == 0 && started->child != NULL)
             rc = abandon(started->child);
         c->told = true;
         ftc_started_pop(c);
     }
     if (c->first != NULL) { /* the closing goes on, as an agreement */
-        ftc_communicator_drop_delivered(c);
-        c->called = false;
+        ftc_communicator_end_call(c);
         c->first->after = true;
     }
-    return rc;
+    return rc == 0 ? ftc_communicator_put(c, FTC_COMMUNICATORS_REVOKED, 0) : rc;
 }
 
 /* C5: a call of ftc_comm_create() is under way in its parent, too. */
@@ -137,11 +123,10 @@ static int interrupt_groups(struct ftc_communicator *parent)
     for (struct ftc_communicator *c = parent->set->first; rc == 0 && c != NULL; c = c->next) {
         if (c->parent != parent->number || c->first == NULL)
             continue;
+        c->revoked = true;
         rc = interrupt(c);
         parent->told = true;
         c->left = true;
-        ftc_member_destroy(c->member);
-        c->member = NULL;
         if (rc == 0)
             rc = ftc_communicator_say_all(c, FTC_WORD_BYE);
     }
@@ -154,11 +139,9 @@ int ftc_communicator_learn_revoked(struct ftc_communicator *c)
         return 0;
     c->revoked = true;
     ftc_communicators_note(c->set, FTC_COMMUNICATORS_EVENT_REVOKED);
-    int rc = ftc_communicator_drain(c);
-    if (rc == 0 && (c->told || !FTC_COMMUNICATORS_MUTATED(REVOKE_NOT_PASSED_ON)))
+    int rc = 0;
+    if (c->told || !FTC_COMMUNICATORS_MUTATED(REVOKE_NOT_PASSED_ON))
         rc = spread_revoke(c);
-    if (rc == 0)
-        rc = change_members(c);
     if (rc == 0)
         rc = interrupt(c);
     return rc == 0 ? interrupt_groups(c) : rc;

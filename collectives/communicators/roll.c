@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/set.h"
 #include "base/wire.h"
 
 #define ENTRY_SIZE 24
@@ -12,16 +13,13 @@ size_t ftc_roll_size(int ranks)
     return ftc_set_bytes(ranks) + (size_t)ranks * ENTRY_SIZE;
 }
 
-struct ftc_buffer *ftc_roll_new(int ranks, int rank, const struct ftc_roll_entry *entry,
-                                const struct ftc_set *failed)
+struct ftc_buffer *ftc_roll_new(int ranks, int rank, const struct ftc_roll_entry *entry)
 {
     struct ftc_buffer *roll = ftc_buffer_new(ftc_roll_size(ranks));
 
     if (roll == NULL)
         return NULL;
     memset(roll->data, 0, roll->size);
-    if (failed != NULL)
-        ftc_set_to_bytes(failed, roll->data);
     struct ftc_writer writer = {.data = roll->data,
                                 .size = roll->size,
                                 .used = ftc_set_bytes(ranks) + (size_t)rank * ENTRY_SIZE};
@@ -35,14 +33,13 @@ struct ftc_buffer *ftc_roll_new(int ranks, int rank, const struct ftc_roll_entry
     return roll;
 }
 
-struct ftc_roll_entry ftc_roll_read(const struct ftc_value *roll, int ranks, int rank)
+struct ftc_roll_entry ftc_roll_read(const void *roll, size_t size, int ranks, int rank)
 {
-    struct ftc_reader reader = {.data = ftc_value_bytes(roll),
-                                .size = roll->size,
-                                .used = ftc_set_bytes(ranks) + (size_t)rank * ENTRY_SIZE};
+    struct ftc_reader reader = {
+        .data = roll, .size = size, .used = ftc_set_bytes(ranks) + (size_t)rank * ENTRY_SIZE};
     struct ftc_roll_entry entry = {0};
 
-    if (roll->size != ftc_roll_size(ranks))
+    if (size != ftc_roll_size(ranks))
         return entry;
     uint8_t wish = ftc_read_u8(&reader);
     entry.wish = wish < FTC_WISHES ? (enum ftc_wish)wish : FTC_WISH_NONE;
@@ -55,12 +52,12 @@ struct ftc_roll_entry ftc_roll_read(const struct ftc_value *roll, int ranks, int
     return entry;
 }
 
-enum ftc_wish ftc_roll_wish(const struct ftc_value *roll, int ranks)
+enum ftc_wish ftc_roll_wish(const void *roll, size_t size, int ranks)
 {
     enum ftc_wish all = FTC_WISH_NONE;
 
     for (int rank = 0; rank < ranks; rank++) {
-        enum ftc_wish wish = ftc_roll_read(roll, ranks, rank).wish;
+        enum ftc_wish wish = ftc_roll_read(roll, size, ranks, rank).wish;
         if (wish == FTC_WISH_NONE || wish == FTC_WISH_CLOSE || wish == all)
             continue;
         if (all != FTC_WISH_NONE)
@@ -70,10 +67,10 @@ enum ftc_wish ftc_roll_wish(const struct ftc_value *roll, int ranks)
     return all;
 }
 
-bool ftc_roll_refused(const struct ftc_value *roll, int ranks)
+bool ftc_roll_refused(const void *roll, size_t size, int ranks)
 {
     for (int rank = 0; rank < ranks; rank++)
-        if (ftc_roll_read(roll, ranks, rank).refuses)
+        if (ftc_roll_read(roll, size, ranks, rank).refuses)
             return true;
     return false;
 }

@@ -5,7 +5,9 @@
  *
  *   u8 wish | u8 refuses | u16 0 | u32 color | u32 key | u32 0 | u64 proposal
  *
- * A rank writes its own entry and leaves the others zero. Rolls are combined by bitwise or.
+ * A rank writes its own entry and leaves the others zero. Rolls are combined by bitwise or. This
+ * object leaves the set empty: in an agreement after a revoke the agreement core writes L there
+ * (FTC_CALL_AGREE).
  */
 #ifndef FTC_COLLECTIVES_COMMUNICATORS_ROLL_H
 #define FTC_COLLECTIVES_COMMUNICATORS_ROLL_H
@@ -14,8 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/set.h"
-#include "base/value.h"
+#include "base/buffer.h"
 
 /* The call that a rank makes. */
 enum ftc_wish {
@@ -35,16 +36,14 @@ struct ftc_roll_entry {
 };
 
 size_t ftc_roll_size(int ranks);
-/* A roll with one entry, and with the ranks of `failed` that are failed; NULL: none. NULL: out of
- * memory. */
-struct ftc_buffer *ftc_roll_new(int ranks, int rank, const struct ftc_roll_entry *entry,
-                                const struct ftc_set *failed);
-/* The entry of a rank. A value that is too short has no entries. */
-struct ftc_roll_entry ftc_roll_read(const struct ftc_value *roll, int ranks, int rank);
+/* A roll with one entry, and with no failed ranks. NULL: out of memory. */
+struct ftc_buffer *ftc_roll_new(int ranks, int rank, const struct ftc_roll_entry *entry);
+/* The entry of a rank in a roll of `size` bytes. A roll of another size has no entries. */
+struct ftc_roll_entry ftc_roll_read(const void *roll, size_t size, int ranks, int rank);
 /* The wish of the ranks that do not wish to close. NONE: all wish to close. FTC_WISHES: these ranks
  * wish for different things. */
-enum ftc_wish ftc_roll_wish(const struct ftc_value *roll, int ranks);
+enum ftc_wish ftc_roll_wish(const void *roll, size_t size, int ranks);
 /* Does any rank refuse? */
-bool ftc_roll_refused(const struct ftc_value *roll, int ranks);
+bool ftc_roll_refused(const void *roll, size_t size, int ranks);
 
 #endif

@@ -1,14 +1,7 @@
 /* After an input: begins the calls that may begin, and follows the calls that are delivered. */
-#include <assert.h>
-
 #include "collectives/communicators/internal.h"
 
 /* --- beginning a call --- */
-
-static void unite_bits(void *arg, const void *in, void *inout, size_t size)
-{
-    ftc_set_unite_bytes(arg, in, inout, size);
-}
 
 /* The kind of a call of this object, and its input. */
 static int take_input(struct ftc_communicator *c, struct ftc_call *call, enum ftc_call_kind kind,
@@ -19,7 +12,7 @@ static int take_input(struct ftc_communicator *c, struct ftc_call *call, enum ft
     c->roll = input;
     *call = (struct ftc_call){.signature = {.kind = (uint8_t)kind, .root = -1, .size = input->size},
                               .input = input->data,
-                              .combine = unite_bits};
+                              .combine = ftc_set_unite_bytes};
     return 0;
 }
 
@@ -45,8 +38,7 @@ static int agree_call(struct ftc_communicator *c, const struct ftc_started *star
         entry = (struct ftc_roll_entry){.wish = FTC_WISH_OPEN, .refuses = started->refuses};
     else if (started->kind == FTC_STARTED_CREATION)
         entry = ftc_communicator_propose(c, started);
-    return take_input(c, call, FTC_CALL_AGREE,
-                      ftc_roll_new(c->ranks, c->self, &entry, ftc_member_known_failed(c->after)));
+    return take_input(c, call, FTC_CALL_AGREE, ftc_roll_new(c->ranks, c->self, &entry));
 }
 
 /* C7 and C12: the closing of the world is the barrier at the end of the job. */
@@ -75,42 +67,43 @@ static int make_call(struct ftc_communicator *c, const struct ftc_started *start
     if (started->opening)
         return open_call(c, started, call);
     struct ftc_roll_entry entry = ftc_communicator_propose(c, started);
-    return take_input(c, call, FTC_CALL_CREATE, ftc_roll_new(c->ranks, c->self, &entry, NULL));
+    return take_input(c, call, FTC_CALL_CREATE, ftc_roll_new(c->ranks, c->self, &entry));
 }
 
-/* C11: calls the first started call, if it may begin. 1: it has. */
+/* C11: calls the first started call, if it may begin. */
 static int begin(struct ftc_communicator *c)
 {
     struct ftc_started *started = c->first;
 
-    if (started == NULL || c->called || (started->opening && !started->opened))
+    if (started == NULL || c->called || c->ended || (started->opening && !started->opened))
         return 0;
-    struct ftc_member *member = started->after ? c->after : c->member;
-    struct ftc_call call;
-    int rc = ftc_member_begin(member);
-    if (rc != 1)
-        return rc;
-    rc = make_call(c, started, &call);
+    struct ftc_communicators_output output = {.kind = FTC_COMMUNICATORS_CALL,
+                                              .number = c->number,
+                                              .communicator = c,
+                                              .ticket = started->ticket,
+                                              .after = started->after};
+    int rc = make_call(c, started, &output.call);
     if (rc != 0)
         return rc;
     c->called = true;
-    rc = ftc_member_call(member, &call);
-    return rc == 0 ? 1 : rc;
+    return ftc_communicators_put(c->set, &output);
 }
 
 /* --- a call that is delivered --- */
 
+/* The first call has ended with this status. */
 static int put_ended(struct ftc_communicator *c, enum ftc_communicators_output_kind kind,
-                     struct ftc_communicator *child)
+                     int status)
 {
     struct ftc_communicators_output output = {.kind = kind,
                                               .number = c->number,
                                               .communicator = c,
                                               .ticket = c->first->ticket,
-                                              .child = child,
+                                              .child = c->first->child,
                                               .after = c->first->after,
-                                              .is = c->delivered};
+                                              .status = status};
 
+    ftc_started_pop(c);
     return ftc_communicators_put(c->set, &output);
 }
 
@@ -121,153 +114,113 @@ static int end_group(struct ftc_communicator *c)
     return ftc_communicator_say_all(c, FTC_WORD_BYE);
 }
 
-static int end_creation(struct ftc_communicator *c)
+static int end_creation(struct ftc_communicator *c, int status)
 {
     struct ftc_communicator *child = c->first->child;
-    int rc;
 
     if (child != NULL) {
         child->in_use = true;
         child->gone = false;
     }
-    rc = put_ended(c, FTC_COMMUNICATORS_CREATED, child);
-    ftc_started_pop(c);
+    int rc = put_ended(c, FTC_COMMUNICATORS_CREATED, status);
     return rc == 0 && ftc_communicator_is_temporary(c->number) ? end_group(c) : rc;
 }
 
-/* C3: the engine opens the memory of the child now. */
-static int put_open(struct ftc_communicator *c)
-{
-    struct ftc_communicator *child = c->first->child;
-    struct ftc_communicators_output output = {.kind = FTC_COMMUNICATORS_OPEN,
-                                              .number = child->number,
-                                              .ticket = c->first->ticket,
-                                              .communicator = c,
-                                              .child = child,
-                                              .after = c->first->after,
-                                              .is = c->delivered};
-
-    return ftc_communicators_put(c->set, &output);
-}
-
-/* C2 and C3: the creation is delivered. */
-static int go_on_creation(struct ftc_communicator *c)
+/* C2 and C3: the creation is delivered. The engine opens the memory of the child before the opening
+ * begins. */
+static int go_on_creation(struct ftc_communicator *c,
+                          const struct ftc_communicator_delivery *delivery)
 {
     struct ftc_started *started = c->first;
-    int rc;
 
-    if (c->delivered.status != FTC_SUCCESS)
-        return end_creation(c);
-    rc = ftc_communicator_bear(c, started, c->delivered.decision, &started->child);
+    if (delivery->status != FTC_SUCCESS)
+        return end_creation(c, delivery->status);
+    int rc = ftc_communicator_bear(c, started, delivery, &started->child);
     if (rc != 0 || FTC_COMMUNICATORS_MUTATED(NO_OPENING))
-        return rc == 0 ? end_creation(c) : rc;
-    c->called = false;
+        return rc == 0 ? end_creation(c, delivery->status) : rc;
     started->opening = true;
     started->opened = started->child == NULL;
-    if (started->child != NULL)
-        rc = put_open(c);
-    ftc_communicator_drop_delivered(c);
-    return rc;
+    ftc_communicator_end_call(c);
+    return 0;
 }
 
-static bool refused(const struct ftc_communicator *c)
+static bool refused(const struct ftc_communicator *c,
+                    const struct ftc_communicator_delivery *delivery)
 {
-    const struct ftc_value *value = &c->delivered.result;
+    const unsigned char *byte = delivery->value;
 
-    if (c->delivered.status != FTC_SUCCESS)
+    if (delivery->status != FTC_SUCCESS)
         return true;
-    return c->first->after ? ftc_roll_refused(value, c->ranks)
-                           : value->size > 0 && ftc_value_bytes(value)[0] != 0;
+    return c->first->after ? ftc_roll_refused(delivery->value, delivery->size, c->ranks)
+                           : delivery->size > 0 && byte[0] != 0;
 }
 
-static int finish_creation(struct ftc_communicator *c)
+static int finish_creation(struct ftc_communicator *c,
+                           const struct ftc_communicator_delivery *delivery)
 {
     if (!c->first->opening)
-        return go_on_creation(c);
+        return go_on_creation(c, delivery);
     if (c->first->child != NULL)
-        c->first->child->by_messages = refused(c);
-    return end_creation(c);
+        c->first->child->by_messages = refused(c, delivery);
+    return end_creation(c, delivery->status);
 }
 
 /* C7: the closing is decided. A rank that has poked this one waits for an answer. */
-static int forget(struct ftc_communicator *c)
+static int forget(struct ftc_communicator *c, bool poked)
 {
-    const struct ftc_member *member = c->first->after ? c->after : c->member;
-
     c->ended = true;
-    return ftc_member_poked(member) && !FTC_COMMUNICATORS_MUTATED(FORGET_POKE)
+    return poked && !FTC_COMMUNICATORS_MUTATED(FORGET_POKE)
                ? ftc_communicator_say_all(c, FTC_WORD_GONE)
                : 0;
 }
 
-static int finish_closing(struct ftc_communicator *c)
+/* What the ranks that do not wish to close have agreed on. */
+static enum ftc_wish agreed_wish(const struct ftc_communicator *c,
+                                 const struct ftc_communicator_delivery *delivery)
 {
-    bool all_close =
-        !c->first->after || ftc_roll_wish(&c->delivered.result, c->ranks) == FTC_WISH_NONE;
+    return ftc_roll_wish(delivery->value, delivery->size, c->ranks);
+}
 
-    ftc_communicator_drop_delivered(c);
-    c->called = false;
+static int finish_closing(struct ftc_communicator *c,
+                          const struct ftc_communicator_delivery *delivery)
+{
+    bool all_close = !c->first->after || agreed_wish(c, delivery) == FTC_WISH_NONE;
+
+    ftc_communicator_end_call(c);
     if (all_close || FTC_COMMUNICATORS_MUTATED(CLOSE_ONCE))
-        return forget(c);
+        return forget(c, delivery->poked);
     /* C9: others go on; this rank takes part until they close, too. */
     ftc_communicators_note(c->set, FTC_COMMUNICATORS_EVENT_CLOSE_AGAIN);
     return 0;
 }
 
 /* C9: do the members call different agreements? */
-static bool mismatched(const struct ftc_communicator *c)
+static bool mismatched(const struct ftc_communicator *c,
+                       const struct ftc_communicator_delivery *delivery)
 {
     return c->first->after && c->first->kind != FTC_STARTED_CLOSING &&
-           c->delivered.status == FTC_SUCCESS &&
-           ftc_roll_wish(&c->delivered.result, c->ranks) == FTC_WISHES;
+           delivery->status == FTC_SUCCESS && agreed_wish(c, delivery) == FTC_WISHES;
 }
 
-static int finish(struct ftc_communicator *c)
+int ftc_communicator_finish(struct ftc_communicator *c,
+                            const struct ftc_communicator_delivery *delivery)
 {
-    int rc;
-
-    if (mismatched(c)) {
-        rc = ftc_communicator_put(c, FTC_COMMUNICATORS_MISMATCH, c->first->ticket);
-        ftc_communicator_drop_delivered(c);
-        return rc;
-    }
+    if (mismatched(c, delivery))
+        return ftc_communicator_put(c, FTC_COMMUNICATORS_MISMATCH, c->first->ticket);
     if (c->first->kind == FTC_STARTED_CREATION)
-        return finish_creation(c);
+        return finish_creation(c, delivery);
     if (c->first->kind == FTC_STARTED_CLOSING)
-        return finish_closing(c);
-    rc = put_ended(c, FTC_COMMUNICATORS_DELIVER, NULL);
-    ftc_started_pop(c);
-    return rc;
+        return finish_closing(c, delivery);
+    return put_ended(c, FTC_COMMUNICATORS_DELIVERED, delivery->status);
 }
 
 /* --- all that follows --- */
 
-/* 1: something has changed. */
-static int settle_one(struct ftc_communicator *c)
-{
-    int rc = ftc_communicator_drain(c);
-
-    if (rc != 0 || c->ended)
-        return rc;
-    if (c->done) {
-        rc = finish(c);
-        return rc == 0 ? 1 : rc;
-    }
-    return begin(c);
-}
-
 int ftc_communicators_settle(struct ftc_communicators *set)
 {
-    int changed = 1;
+    int rc = 0;
 
-    while (changed == 1) {
-        changed = 0;
-        for (struct ftc_communicator *c = set->first; c != NULL; c = c->next) {
-            int rc = settle_one(c);
-            if (rc < 0)
-                return rc;
-            changed |= rc;
-        }
-    }
-    return ftc_communicators_sweep(set);
+    for (struct ftc_communicator *c = set->first; rc == 0 && c != NULL; c = c->next)
+        rc = begin(c);
+    return rc == 0 ? ftc_communicators_sweep(set) : rc;
 }

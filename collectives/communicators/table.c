@@ -10,41 +10,6 @@ bool ftc_communicator_knows_failed(const struct ftc_communicator *c, int rank)
     return ftc_set_has(&c->set->known, c->job_rank[rank]);
 }
 
-/* L: G, `known`, and the members that this process knows to have failed. */
-static int inherit(const struct ftc_communicator *c, struct ftc_member *member,
-                   const struct ftc_set *agreed, const struct ftc_set *known)
-{
-    struct ftc_set all = {0};
-
-    if (ftc_set_init(&all, c->ranks) != 0)
-        return FTC_ERR_NOMEM;
-    if (known != NULL)
-        ftc_set_unite(&all, known);
-    for (int rank = 0; rank < c->ranks; rank++)
-        if (ftc_communicator_knows_failed(c, rank))
-            ftc_set_add(&all, rank);
-    int rc = ftc_member_inherit(member, agreed, &all);
-    ftc_set_fini(&all);
-    return rc;
-}
-
-int ftc_communicator_member_new(struct ftc_communicator *c, uint64_t number,
-                                const struct ftc_set *agreed, const struct ftc_set *known,
-                                struct ftc_member **out)
-{
-    struct ftc_member_settings settings = c->set->settings;
-
-    if (c->number != FTC_COMMUNICATOR_WORLD) {
-        settings.nodes = 0;
-        settings.first_ranks = NULL;
-    }
-    settings.communicator = number;
-    settings.ranks = c->ranks;
-    settings.self = c->self;
-    int rc = ftc_member_create(out, &settings);
-    return rc == 0 ? inherit(c, *out, agreed, known) : rc;
-}
-
 static void append(struct ftc_communicators *set, struct ftc_communicator *c)
 {
     struct ftc_communicator **link = &set->first;
@@ -52,6 +17,15 @@ static void append(struct ftc_communicators *set, struct ftc_communicator *c)
     while (*link != NULL)
         link = &(*link)->next;
     *link = c;
+}
+
+static int put_begin(struct ftc_communicator *c)
+{
+    return ftc_communicators_put(c->set, &(struct ftc_communicators_output){
+                                             .kind = FTC_COMMUNICATORS_BEGIN,
+                                             .number = c->number,
+                                             .communicator = c,
+                                             .agreed = c->agreed.size > 0 ? &c->agreed : NULL});
 }
 
 int ftc_communicator_new(struct ftc_communicators *set, uint64_t number, int ranks, int *job_rank,
@@ -67,16 +41,18 @@ int ftc_communicator_new(struct ftc_communicators *set, uint64_t number, int ran
     c->number = number;
     c->ranks = ranks;
     c->job_rank = job_rank;
-    c->self = ftc_communicator_rank_of(c, set->settings.self);
+    c->self = ftc_communicator_rank_of(c, set->self);
     c->next_told = -1;
     if (ftc_set_init(&c->bye, ranks) != 0 ||
-        ftc_communicator_member_new(c, number, agreed, NULL, &c->member) != 0) {
+        (agreed != NULL && ftc_set_init(&c->agreed, ranks) != 0)) {
         ftc_communicator_destroy(c);
         return FTC_ERR_NOMEM;
     }
+    if (agreed != NULL)
+        ftc_set_copy(&c->agreed, agreed);
     append(set, c);
     *out = c;
-    return 0;
+    return number == FTC_COMMUNICATOR_WORLD ? 0 : put_begin(c);
 }
 
 void ftc_communicator_destroy(struct ftc_communicator *c)
@@ -85,8 +61,7 @@ void ftc_communicator_destroy(struct ftc_communicator *c)
         return;
     while (c->first != NULL)
         ftc_started_pop(c);
-    ftc_member_destroy(c->member);
-    ftc_member_destroy(c->after);
+    ftc_set_fini(&c->agreed);
     ftc_set_fini(&c->bye);
     free(c->job_rank);
     free(c);
@@ -128,6 +103,11 @@ int ftc_communicator_job_rank(const struct ftc_communicator *c, int rank)
     return c->job_rank[rank];
 }
 
+const int *ftc_communicator_job_ranks(const struct ftc_communicator *c)
+{
+    return c->job_rank;
+}
+
 int ftc_communicator_rank_of(const struct ftc_communicator *c, int job_rank)
 {
     for (int rank = 0; rank < c->ranks; rank++)
@@ -146,9 +126,14 @@ bool ftc_communicator_is_revoked(const struct ftc_communicator *c)
     return c->revoked;
 }
 
-const struct ftc_member *ftc_communicator_member(const struct ftc_communicator *c, bool after)
+void ftc_communicator_attach(struct ftc_communicator *c, void *engine)
 {
-    return after ? c->after : c->member;
+    c->engine = engine;
+}
+
+void *ftc_communicator_engine(const struct ftc_communicator *c)
+{
+    return c->engine;
 }
 
 /* --- calls that were started --- */
@@ -175,20 +160,14 @@ void ftc_started_pop(struct ftc_communicator *c)
 
     c->first = started->next;
     free(started);
-    c->called = false;
-    ftc_communicator_drop_delivered(c);
+    ftc_communicator_end_call(c);
 }
 
-void ftc_communicator_drop_delivered(struct ftc_communicator *c)
+void ftc_communicator_end_call(struct ftc_communicator *c)
 {
     ftc_buffer_unref(c->roll);
     c->roll = NULL;
-    c->done = false;
-    ftc_value_drop(&c->delivered.result);
-    ftc_value_drop(&c->delivered.value);
-    ftc_buffer_unref(c->delivered.head);
-    ftc_decision_unref(c->delivered.decision);
-    c->delivered = (struct ftc_output){0};
+    c->called = false;
 }
 
 /* --- the end --- */

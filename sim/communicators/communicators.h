@@ -26,7 +26,7 @@
 #include <stdio.h>
 
 #include "base/settings.h"
-#include "collectives/communicators/communicators.h"
+#include "sim/communicators/engine.h"
 
 #define FTC_COMMS_RANKS   16 /* most processes of a run */
 #define FTC_COMMS_SLOTS   7  /* the world, and the children that a program makes */

@@ -212,7 +212,7 @@ static void check_result(struct ftc_comms_world *w, int rank, const struct ftc_c
 }
 
 void ftc_comms_judge_delivery(struct ftc_comms_world *w, int rank, int item,
-                              const struct ftc_communicators_output *output)
+                              const struct ftc_comms_output *output)
 {
     struct ftc_comms_known *known = known_of(w, rank, output->communicator);
     bool reduce = w->story->item[item].call == FTC_CALL_REDUCE;
@@ -253,7 +253,7 @@ static void check_number(struct ftc_comms_world *w, int rank, const struct ftc_c
 
 /* A rank that the decision of the creation names as failed is in no child but that of a dup. */
 static void check_failed_out(struct ftc_comms_world *w, int rank,
-                             const struct ftc_communicators_output *output)
+                             const struct ftc_comms_output *output)
 {
     const struct ftc_communicator *parent = output->communicator, *child = output->child;
     const struct ftc_set *failed = &output->is.decision->failed;
@@ -268,7 +268,7 @@ static void check_failed_out(struct ftc_comms_world *w, int rank,
 }
 
 void ftc_comms_judge_child(struct ftc_comms_world *w, int rank,
-                           const struct ftc_communicators_output *output)
+                           const struct ftc_comms_output *output)
 {
     uint64_t parent = ftc_communicator_name(output->communicator);
     const struct ftc_comms_known *from = ftc_comms_find_known(&w->process[rank], parent);
@@ -281,13 +281,13 @@ void ftc_comms_judge_child(struct ftc_comms_world *w, int rank,
     known->after = output->after;
     known->ordinal = ordinal;
     check_number(w, rank, known);
-    if (output->kind == FTC_COMMUNICATORS_OPEN)
+    if (output->kind == FTC_COMMS_OPEN)
         check_failed_out(w, rank, output);
 }
 
 /* Who lives and takes part is a member. Who has failed is none, but in a dup. */
 static void check_members(struct ftc_comms_world *w, int rank, const struct ftc_comms_item *item,
-                          const struct ftc_communicators_output *output,
+                          const struct ftc_comms_output *output,
                           const struct ftc_comms_known *child)
 {
     const struct ftc_communicator *parent = output->communicator;
@@ -308,7 +308,7 @@ static void check_members(struct ftc_comms_world *w, int rank, const struct ftc_
 }
 
 void ftc_comms_judge_created(struct ftc_comms_world *w, int rank, int at,
-                             const struct ftc_communicators_output *output)
+                             const struct ftc_comms_output *output)
 {
     const struct ftc_comms_item *item = &w->story->item[at];
     struct ftc_comms_known *parent = known_of(w, rank, output->communicator), *child = NULL;
@@ -360,18 +360,18 @@ static bool is_foreign(struct ftc_comms_world *w, int rank, int from, uint64_t n
 void ftc_comms_judge_arrival(struct ftc_comms_world *w, int rank, int from,
                              struct ftc_buffer *message)
 {
-    struct ftc_communicators *set = w->process[rank].set;
+    struct ftc_comms_engine *engine = w->process[rank].engine;
     uint64_t number = ftc_frame_communicator(message);
     bool after = !ftc_communicator_is_temporary(number) && (number & FTC_COMMUNICATOR_REVOKED) != 0;
 
     if (after)
         number &= ~FTC_COMMUNICATOR_REVOKED;
-    const struct ftc_communicator *c = ftc_communicators_find(set, number);
-    const struct ftc_member *member = c == NULL ? NULL : ftc_communicator_member(c, after);
+    const struct ftc_communicator *c = ftc_communicators_find(ftc_comms_engine_set(engine), number);
+    const struct ftc_member *member = c == NULL ? NULL : ftc_comms_engine_member(c, after);
     bool foreign = member != NULL && is_foreign(w, rank, from, number) &&
                    ftc_frame_kind(message) != FTC_FRAME_COMMUNICATOR;
     uint64_t before = foreign ? not_taken(member) : 0;
-    ftc_comms_check(w, rank, "a message", ftc_communicators_receive(set, from, message));
+    ftc_comms_check(w, rank, "a message", ftc_comms_engine_receive(engine, from, message));
     if (foreign && not_taken(member) == before)
         ftc_comms_violate(w, "rank %d takes a message of %" PRIx64 " of another history from %d",
                           rank, number, from);
@@ -381,7 +381,7 @@ void ftc_comms_judge_arrival(struct ftc_comms_world *w, int rank, int from,
 
 static void check_rest(struct ftc_comms_world *w, int rank)
 {
-    const struct ftc_communicators *set = w->process[rank].set;
+    const struct ftc_communicators *set = ftc_comms_engine_set(w->process[rank].engine);
     const struct ftc_communicator *rest = ftc_communicators_next(set, NULL);
 
     if (rest != NULL)

@@ -23,7 +23,7 @@ static void take_child(struct ftc_comms_world *w, int rank, int item,
 }
 
 static void created(struct ftc_comms_world *w, int rank, int item,
-                    const struct ftc_communicators_output *output)
+                    const struct ftc_comms_output *output)
 {
     ftc_comms_say(w, "rank %d has item %d: a child %llx", rank, item,
                   output->child == NULL ? 0
@@ -39,7 +39,7 @@ static void created(struct ftc_comms_world *w, int rank, int item,
 }
 
 static void delivered(struct ftc_comms_world *w, int rank, int item,
-                      const struct ftc_communicators_output *output)
+                      const struct ftc_comms_output *output)
 {
     ftc_comms_say(w, "rank %d has the result of item %d in %llx: %d", rank, item,
                   (unsigned long long)output->number, output->is.status);
@@ -50,7 +50,7 @@ static void delivered(struct ftc_comms_world *w, int rank, int item,
 }
 
 static void cut_off(struct ftc_comms_world *w, int rank, int item,
-                    const struct ftc_communicators_output *output)
+                    const struct ftc_comms_output *output)
 {
     struct ftc_comms_process *p = &w->process[rank];
 
@@ -66,16 +66,15 @@ static void cut_off(struct ftc_comms_world *w, int rank, int item,
 }
 
 /* An output that ends a call. */
-static void ended(struct ftc_comms_world *w, int rank,
-                  const struct ftc_communicators_output *output)
+static void ended(struct ftc_comms_world *w, int rank, const struct ftc_comms_output *output)
 {
     int item = ftc_comms_item_of(&w->process[rank], output->ticket);
 
     if (item < 0)
         ftc_comms_violate(w, "rank %d: a call ends that is not under way", rank);
-    else if (output->kind == FTC_COMMUNICATORS_CREATED)
+    else if (output->kind == FTC_COMMS_CREATED)
         created(w, rank, item, output);
-    else if (output->kind == FTC_COMMUNICATORS_DELIVER)
+    else if (output->kind == FTC_COMMS_DELIVERED)
         delivered(w, rank, item, output);
     else
         cut_off(w, rank, item, output);
@@ -92,7 +91,7 @@ static void strike_revoker(struct ftc_comms_world *w, int rank, const struct ftc
 }
 
 static void member_output(struct ftc_comms_world *w, int rank,
-                          const struct ftc_communicators_output *output)
+                          const struct ftc_comms_output *output)
 {
     struct ftc_comms_process *p = &w->process[rank];
     const struct ftc_output *is = &output->is;
@@ -109,27 +108,26 @@ static void member_output(struct ftc_comms_world *w, int rank,
                           (unsigned long long)output->number, (int)is->kind, is->to);
 }
 
-static void carry_out(struct ftc_comms_world *w, int rank,
-                      const struct ftc_communicators_output *output)
+static void carry_out(struct ftc_comms_world *w, int rank, const struct ftc_comms_output *output)
 {
     struct ftc_comms_process *p = &w->process[rank];
 
     switch (output->kind) {
-    case FTC_COMMUNICATORS_MEMBER:
+    case FTC_COMMS_MEMBER:
         member_output(w, rank, output);
         break;
-    case FTC_COMMUNICATORS_OPEN:
+    case FTC_COMMS_OPEN:
         ftc_comms_judge_child(w, rank, output);
         if (p->openings == FTC_COMMS_SLOTS)
             ftc_comms_violate(w, "rank %d opens too much", rank);
         else
             p->opening[p->openings++] = output->number;
         break;
-    case FTC_COMMUNICATORS_FORGET:
+    case FTC_COMMS_FORGET:
         ftc_comms_say(w, "rank %d forgets %llx", rank, (unsigned long long)output->number);
         w->sums->forgotten++;
         break;
-    case FTC_COMMUNICATORS_MISMATCH:
+    case FTC_COMMS_MISMATCH:
         ftc_comms_violate(w, "rank %d: different agreements in %llx", rank,
                           (unsigned long long)output->number);
         break;
@@ -141,12 +139,16 @@ static void carry_out(struct ftc_comms_world *w, int rank,
 
 void ftc_comms_outputs(struct ftc_comms_world *w, int rank)
 {
-    const struct ftc_communicators_output *output;
+    struct ftc_comms_engine *engine = w->process[rank].engine;
+    const struct ftc_comms_output *output;
+    int rc = 0;
 
     while (!ftc_comms_is_gone(w, rank) &&
-           (output = ftc_communicators_next_output(w->process[rank].set)) != NULL) {
+           (rc = ftc_comms_engine_next_output(engine, &output)) == 1) {
         if (ftc_comms_struck(w, rank))
             return;
         carry_out(w, rank, output);
     }
+    if (rc < 0)
+        ftc_comms_check(w, rank, "an output", rc);
 }

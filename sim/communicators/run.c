@@ -59,7 +59,7 @@ static void hear(struct ftc_comms_world *w, int rank, int dead)
 {
     w->notice[rank][dead] = false;
     ftc_comms_say(w, "rank %d hears of the death of %d", rank, dead);
-    ftc_comms_check(w, rank, "a notice", ftc_communicators_notice(w->process[rank].set, dead));
+    ftc_comms_check(w, rank, "a notice", ftc_comms_engine_notice(w->process[rank].engine, dead));
     ftc_comms_outputs(w, rank);
 }
 
@@ -70,7 +70,8 @@ static void open_memory(struct ftc_comms_world *w, int rank)
     uint64_t number = p->opening[--p->openings];
     bool sound = ftc_comms_below(w, 64) >= (uint64_t)w->story->refusing;
 
-    ftc_comms_check(w, rank, "opening", ftc_communicators_opened(p->set, number, sound));
+    ftc_comms_check(w, rank, "opening",
+                    ftc_communicators_opened(ftc_comms_engine_set(p->engine), number, sound));
     ftc_comms_outputs(w, rank);
 }
 
@@ -86,11 +87,11 @@ static void own_happens(struct ftc_comms_world *w, int rank, int kind)
         open_memory(w, rank);
     } else if (kind == FTC_COMMS_THREADS + 2) {
         p->more = false;
-        ftc_comms_check(w, rank, "going on", ftc_communicators_more(p->set));
+        ftc_comms_check(w, rank, "going on", ftc_comms_engine_more(p->engine));
         ftc_comms_outputs(w, rank);
     } else {
         p->timer = false;
-        ftc_comms_check(w, rank, "a timer", ftc_communicators_timer(p->set));
+        ftc_comms_check(w, rank, "a timer", ftc_comms_engine_timer(p->engine));
         ftc_comms_outputs(w, rank);
     }
 }
@@ -149,10 +150,11 @@ static void make_process(struct ftc_comms_world *w, int rank)
     settings.self = rank;
     p->alive = true;
     p->doom = w->story->doom[rank];
-    if (ftc_communicators_new(&p->set, &settings) != FTC_SUCCESS)
+    if (ftc_comms_engine_new(&p->engine, &settings) != FTC_SUCCESS)
         ftc_cluster_no_memory(w->n);
-    p->slot[0] = (struct ftc_comms_slot){.state = FTC_COMMS_SLOT_LIVE,
-                                         .communicator = ftc_communicators_world(p->set)};
+    p->slot[0] = (struct ftc_comms_slot){
+        .state = FTC_COMMS_SLOT_LIVE,
+        .communicator = ftc_communicators_world(ftc_comms_engine_set(p->engine))};
 }
 
 static void free_process(struct ftc_comms_world *w, int rank)
@@ -160,8 +162,8 @@ static void free_process(struct ftc_comms_world *w, int rank)
     struct ftc_comms_process *p = &w->process[rank];
 
     for (int event = 0; event < FTC_COMMUNICATORS_EVENTS; event++)
-        w->sums->event[event] += ftc_communicators_events(p->set)[event];
-    ftc_communicators_free(p->set);
+        w->sums->event[event] += ftc_communicators_events(ftc_comms_engine_set(p->engine))[event];
+    ftc_comms_engine_free(p->engine);
     for (int to = 0; to < w->n; to++)
         while (w->first[rank][to] != NULL)
             ftc_buffer_unref(ftc_comms_take_packet(w, rank, to));

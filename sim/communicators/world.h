@@ -43,7 +43,7 @@ enum ftc_comms_phase {
 
 struct ftc_comms_process {
     bool alive, more, timer;
-    struct ftc_communicators *set;
+    struct ftc_comms_engine *engine;
     enum ftc_comms_phase phase;
     int at[FTC_COMMS_THREADS];         /* the next item; items of other threads are passed over */
     uint64_t waits[FTC_COMMS_THREADS]; /* for this ticket; 0: for none */
@@ -111,11 +111,11 @@ void ftc_comms_outputs(struct ftc_comms_world *w, int rank);
 /* judge.c */
 struct ftc_comms_known *ftc_comms_find_known(struct ftc_comms_process *p, uint64_t number);
 void ftc_comms_judge_child(struct ftc_comms_world *w, int rank,
-                           const struct ftc_communicators_output *output);
+                           const struct ftc_comms_output *output);
 void ftc_comms_judge_delivery(struct ftc_comms_world *w, int rank, int item,
-                              const struct ftc_communicators_output *output);
+                              const struct ftc_comms_output *output);
 void ftc_comms_judge_created(struct ftc_comms_world *w, int rank, int item,
-                             const struct ftc_communicators_output *output);
+                             const struct ftc_comms_output *output);
 /* Passes a message on to the communicators of `rank`, and checks that none of another history is
  * taken. */
 void ftc_comms_judge_arrival(struct ftc_comms_world *w, int rank, int from,

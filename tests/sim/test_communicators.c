@@ -33,8 +33,8 @@ START_TEST(promises_are_kept)
     for (uint64_t i = 0; i < RUNS; i++)
         ck_assert_msg(run(seed + i, &sums, NULL, violation), "seed %llu: %s",
                       (unsigned long long)(seed + i), violation);
-    /* Otherwise the runs tried nothing. Each bound is a tenth of the mean at most, so no seed misses
-     * it. */
+    /* Otherwise the runs tried nothing. Each bound is a tenth of the mean at most, so no seed
+     * misses it. */
     ck_assert_uint_gt(sums.deaths, sums.runs / 10);
     ck_assert_uint_gt(sums.children, sums.runs);
     ck_assert_uint_gt(sums.groups, sums.runs / 10);

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "collectives/communicators/communicators.h"
 #include "include/ftcoll.h"
+#include "sim/communicators/engine.h"
 #include "sim/model/cluster.h"
 #include "tests/suite.h"
 
@@ -19,7 +19,7 @@ struct packet {
 
 /* What a process has got so far. */
 struct process {
-    struct ftc_communicators *set;
+    struct ftc_comms_engine *engine;
     struct ftc_communicator *child; /* of the last creation that ended */
     int created, delivered, revoked;
     uint64_t opening; /* the child whose memory is to be opened; 0: none */
@@ -45,27 +45,30 @@ static void send(int from, int to, const struct ftc_output *is)
 /* Carries out the outputs of a process. */
 static void outputs(int rank)
 {
-    const struct ftc_communicators_output *output;
+    const struct ftc_comms_output *output;
     struct process *p = &process[rank];
+    int rc;
 
-    while ((output = ftc_communicators_next_output(p->set)) != NULL) {
-        ck_assert_int_ne(output->kind, FTC_COMMUNICATORS_MISMATCH);
-        if (output->kind == FTC_COMMUNICATORS_MEMBER && output->is.kind == FTC_OUTPUT_SEND)
+    while ((rc = ftc_comms_engine_next_output(p->engine, &output)) == 1) {
+        ck_assert_int_ne(output->kind, FTC_COMMS_MISMATCH);
+        if (output->kind == FTC_COMMS_MEMBER && output->is.kind == FTC_OUTPUT_SEND)
             send(rank, output->is.to, &output->is);
-        if (output->kind == FTC_COMMUNICATORS_CREATED) {
+        if (output->kind == FTC_COMMS_CREATED) {
             p->child = output->child;
             p->created++;
         }
-        p->delivered += output->kind == FTC_COMMUNICATORS_DELIVER;
-        p->revoked += output->kind == FTC_COMMUNICATORS_REVOKED;
-        if (output->kind == FTC_COMMUNICATORS_OPEN)
+        p->delivered += output->kind == FTC_COMMS_DELIVERED;
+        p->revoked += output->kind == FTC_COMMS_CUT_OFF;
+        if (output->kind == FTC_COMMS_OPEN)
             p->opening = output->number;
     }
+    ck_assert_int_eq(rc, 0);
     if (p->opening == 0 || p->shuts)
         return;
     uint64_t number = p->opening;
     p->opening = 0;
-    ck_assert_int_eq(ftc_communicators_opened(p->set, number, true), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_communicators_opened(ftc_comms_engine_set(p->engine), number, true),
+                     FTC_SUCCESS);
     outputs(rank);
 }
 
@@ -80,7 +83,7 @@ static void begin(int n)
     for (int rank = 0; rank < n; rank++) {
         process[rank] = (struct process){0};
         settings.self = rank;
-        ck_assert_int_eq(ftc_communicators_new(&process[rank].set, &settings), FTC_SUCCESS);
+        ck_assert_int_eq(ftc_comms_engine_new(&process[rank].engine, &settings), FTC_SUCCESS);
     }
 }
 
@@ -89,7 +92,7 @@ static void end(void)
     for (int i = 0; i < packets; i++)
         ftc_buffer_unref(packet[i].bytes);
     for (int rank = 0; rank < ranks; rank++)
-        ftc_communicators_free(process[rank].set);
+        ftc_comms_engine_free(process[rank].engine);
 }
 
 /* Delivers the first message that is on its way from `from` to `to` (-1: any). */
@@ -104,7 +107,7 @@ static bool deliver(int from, int to)
         return false;
     struct packet taken = packet[i];
     memmove(&packet[i], &packet[i + 1], (size_t)(--packets - i) * sizeof(packet[0]));
-    ck_assert_int_eq(ftc_communicators_receive(process[taken.to].set, taken.from, taken.bytes),
+    ck_assert_int_eq(ftc_comms_engine_receive(process[taken.to].engine, taken.from, taken.bytes),
                      FTC_SUCCESS);
     ftc_buffer_unref(taken.bytes);
     outputs(taken.to);
@@ -133,13 +136,18 @@ static void dies(int rank)
 
 static void hears(int rank, int dead)
 {
-    ck_assert_int_eq(ftc_communicators_notice(process[rank].set, dead), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_comms_engine_notice(process[rank].engine, dead), FTC_SUCCESS);
     outputs(rank);
+}
+
+static struct ftc_communicators *communicators(int rank)
+{
+    return ftc_comms_engine_set(process[rank].engine);
 }
 
 static struct ftc_communicator *world(int rank)
 {
-    return ftc_communicators_world(process[rank].set);
+    return ftc_communicators_world(communicators(rank));
 }
 
 static void create(int rank, struct ftc_communicator *parent, enum ftc_creation creation, int color)
@@ -150,13 +158,23 @@ static void create(int rank, struct ftc_communicator *parent, enum ftc_creation 
     outputs(rank);
 }
 
-static void barrier(int rank, struct ftc_communicator *c)
+static void operate(int rank, struct ftc_communicator *c, enum ftc_call_kind kind)
 {
-    const struct ftc_call call = {.signature = {.kind = FTC_CALL_BARRIER, .root = -1}};
+    const struct ftc_call call = {.signature = {.kind = (uint8_t)kind, .root = -1}};
     uint64_t ticket;
 
     ck_assert_int_eq(ftc_communicator_start(c, &call, &ticket), FTC_SUCCESS);
     outputs(rank);
+}
+
+static void barrier(int rank, struct ftc_communicator *c)
+{
+    operate(rank, c, FTC_CALL_BARRIER);
+}
+
+static void validate(int rank, struct ftc_communicator *c)
+{
+    operate(rank, c, FTC_CALL_VALIDATE);
 }
 
 static void create_group(int rank, int count, const int list[])
@@ -176,8 +194,8 @@ static void free_child(int rank)
 
 static bool only_world(int rank)
 {
-    return ftc_communicators_next(process[rank].set, world(rank)) == NULL &&
-           ftc_communicators_early(process[rank].set) == 0;
+    return ftc_communicators_next(communicators(rank), world(rank)) == NULL &&
+           ftc_communicators_early(communicators(rank)) == 0;
 }
 
 /* All make a dup of the world. */
@@ -214,7 +232,7 @@ START_TEST(a_grid_of_four_loses_a_creator)
     deliver_all();
     ck_assert_int_eq(process[0].delivered, 1);
     ck_assert(
-        ftc_set_has(ftc_member_agreed_failed(ftc_communicator_member(process[0].child, false)), 1));
+        ftc_set_has(ftc_member_agreed_failed(ftc_comms_engine_member(process[0].child, false)), 1));
     end();
 }
 END_TEST
@@ -234,8 +252,8 @@ START_TEST(gone_is_the_answer_of_one_that_has_forgotten)
     ck_assert(deliver(2, 1));
     ck_assert(deliver(1, 2));
     ck_assert(only_world(2));
-    ck_assert_uint_eq(ftc_communicators_events(process[2].set)[FTC_COMMUNICATORS_EVENT_GONE_TAKEN],
-                      1);
+    ck_assert_uint_eq(
+        ftc_communicators_events(communicators(2))[FTC_COMMUNICATORS_EVENT_GONE_TAKEN], 1);
     end();
 }
 END_TEST
@@ -248,9 +266,9 @@ START_TEST(a_group_begins_with_early_messages_and_ends_with_bye)
     begin(3);
     create_group(0, 2, list);
     deliver_all();
-    ck_assert_int_eq(ftc_communicators_early(process[2].set), 1);
+    ck_assert_int_eq(ftc_communicators_early(communicators(2)), 1);
     create_group(2, 2, list);
-    ck_assert_int_eq(ftc_communicators_early(process[2].set), 0);
+    ck_assert_int_eq(ftc_communicators_early(communicators(2)), 0);
     deliver_all();
     ck_assert_int_eq(ftc_communicator_self(process[2].child), 0);
     ck_assert_int_eq(ftc_communicator_self(process[0].child), 1);
@@ -272,7 +290,7 @@ START_TEST(early_messages_of_the_dead_are_dropped)
     ck_assert(deliver(0, 2));
     dies(0);
     hears(2, 0);
-    ck_assert_int_eq(ftc_communicators_early(process[2].set), 0);
+    ck_assert_int_eq(ftc_communicators_early(communicators(2)), 0);
     create_group(2, 2, list);
     deliver_all();
     ck_assert_int_eq(ftc_communicator_size(process[2].child), 1);
@@ -301,6 +319,33 @@ START_TEST(a_revoke_comes_round_though_its_caller_dies)
     deliver_all();
     ck_assert_int_eq(ftc_communicator_size(process[1].child), 2);
     ck_assert_int_eq(ftc_communicator_job_rank(process[1].child, 0), 1);
+    end();
+}
+END_TEST
+
+/* C9: the decision names the union of all L. Rank 1 knows that rank 2 has failed after it had taken
+ * part, and the coordinator does not. */
+START_TEST(an_agreement_names_what_any_member_knows)
+{
+    begin(3);
+    all_have_a_dup();
+    ck_assert_int_eq(ftc_communicator_revoke(process[0].child), FTC_SUCCESS);
+    outputs(0);
+    deliver_all();
+    for (int rank = 1; rank < 3; rank++)
+        barrier(rank, process[rank].child); /* its caller learns of the revoke by this call */
+    validate(2, process[2].child);
+    ck_assert(deliver(2, 0));
+    dies(2);
+    hears(1, 2);
+    validate(0, process[0].child);
+    validate(1, process[1].child);
+    deliver_all();
+    for (int rank = 0; rank < 2; rank++) {
+        const struct ftc_member *member = ftc_comms_engine_member(process[rank].child, true);
+        ck_assert_int_eq(process[rank].delivered, 1);
+        ck_assert(ftc_set_has(ftc_member_agreed_failed(member), 2));
+    }
     end();
 }
 END_TEST
@@ -360,6 +405,7 @@ int main(void)
     tcase_add_test(tcase, a_group_begins_with_early_messages_and_ends_with_bye);
     tcase_add_test(tcase, early_messages_of_the_dead_are_dropped);
     tcase_add_test(tcase, a_revoke_comes_round_though_its_caller_dies);
+    tcase_add_test(tcase, an_agreement_names_what_any_member_knows);
     tcase_add_test(tcase, one_that_has_freed_holds_nobody_up);
     tcase_add_test(tcase, a_child_whose_opening_is_cut_off_is_revoked);
     suite_add_tcase(suite, tcase);

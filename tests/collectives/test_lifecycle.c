@@ -1,0 +1,208 @@
+/*
+ * The lifecycle of communicators, with an engine that the tests play by hand
+ * (collectives/communicators/communicators.h).
+ */
+#include <string.h>
+
+#include "base/set.h"
+#include "collectives/communicators/communicators.h"
+#include "collectives/message.h"
+#include "include/ftcoll.h"
+#include "tests/suite.h"
+
+static struct ftc_communicators *set;
+static struct ftc_communicator *world;
+
+static void begin(int ranks)
+{
+    ck_assert_int_eq(ftc_communicators_new(&set, ranks, 0), FTC_SUCCESS);
+    world = ftc_communicators_world(set);
+}
+
+static void end(void)
+{
+    ck_assert_ptr_null(ftc_communicators_next_output(set));
+    ftc_communicators_free(set);
+}
+
+/* The next output, which is of this kind. */
+static const struct ftc_communicators_output *next(enum ftc_communicators_output_kind kind)
+{
+    const struct ftc_communicators_output *output = ftc_communicators_next_output(set);
+
+    ck_assert_ptr_nonnull(output);
+    ck_assert_int_eq(output->kind, kind);
+    return output;
+}
+
+/* Takes a CALL of this kind, and delivers the input of this rank as the result. */
+static void deliver(enum ftc_call_kind kind, const struct ftc_set *agreed)
+{
+    const struct ftc_communicators_output *output = next(FTC_COMMUNICATORS_CALL);
+    unsigned char result[512];
+    size_t size = output->call.signature.size;
+
+    ck_assert_int_eq(output->call.signature.kind, kind);
+    ck_assert_uint_le(size, sizeof(result));
+    if (size > 0)
+        memcpy(result, output->call.input, size);
+    struct ftc_communicator_delivery delivery = {
+        .status = FTC_SUCCESS, .value = result, .size = size, .failed = agreed, .agreed = agreed};
+    ck_assert_int_eq(ftc_communicator_delivered(output->communicator, &delivery), FTC_SUCCESS);
+}
+
+static void barrier(uint64_t *ticket)
+{
+    const struct ftc_call call = {.signature = {.kind = FTC_CALL_BARRIER, .root = -1}};
+
+    ck_assert_int_eq(ftc_communicator_start(world, &call, ticket), FTC_SUCCESS);
+}
+
+static void validate(uint64_t *ticket)
+{
+    const struct ftc_call call = {.signature = {.kind = FTC_CALL_VALIDATE, .root = -1}};
+
+    ck_assert_int_eq(ftc_communicator_start(world, &call, ticket), FTC_SUCCESS);
+}
+
+/* Rank 1 has revoked the world. */
+static void hear_revoke(void)
+{
+    struct ftc_buffer *word = ftc_buffer_new(FTC_FRAME_HEAD);
+    struct ftc_writer writer = {.data = word->data, .size = word->size};
+
+    ftc_frame_write(&writer, FTC_FRAME_COMMUNICATOR, 3 /* REVOKE */, FTC_COMMUNICATOR_WORLD);
+    ck_assert_int_eq(ftc_communicators_receive(set, 1, word), FTC_SUCCESS);
+    ftc_buffer_unref(word);
+}
+
+/* A process that is alone sends no word. */
+START_TEST(one_process_makes_a_dup_and_frees_all)
+{
+    struct ftc_set nobody = {0};
+    uint64_t ticket;
+
+    ck_assert_int_eq(ftc_set_init(&nobody, 1), 0);
+    begin(1);
+    ck_assert_int_eq(ftc_communicator_create(world, FTC_CREATION_DUP, 0, 0, &ticket), FTC_SUCCESS);
+    deliver(FTC_CALL_CREATE, &nobody);
+    const struct ftc_communicators_output *output = next(FTC_COMMUNICATORS_BEGIN);
+    ck_assert_ptr_nonnull(output->agreed);
+    struct ftc_communicator *child = output->communicator;
+    uint64_t number = output->number;
+    ck_assert_ptr_null(ftc_communicators_next_output(set)); /* the opening waits for the memory */
+    ck_assert_int_eq(ftc_communicators_opened(set, number, true), FTC_SUCCESS);
+    deliver(FTC_CALL_OPEN, &nobody);
+    output = next(FTC_COMMUNICATORS_CREATED);
+    ck_assert_ptr_eq(output->child, child);
+    ck_assert_uint_eq(output->ticket, ticket);
+    ck_assert(!ftc_communicator_by_messages(child));
+    ck_assert_int_eq(ftc_communicator_free(child), FTC_SUCCESS);
+    deliver(FTC_CALL_CLOSE, &nobody);
+    ck_assert_uint_eq(next(FTC_COMMUNICATORS_FORGET)->number, number);
+    ck_assert_int_eq(ftc_communicator_free(world), FTC_SUCCESS);
+    deliver(FTC_CALL_FINALIZE, &nobody);
+    next(FTC_COMMUNICATORS_FORGET);
+    ck_assert_ptr_null(ftc_communicators_world(set));
+    end();
+    ftc_set_fini(&nobody);
+}
+END_TEST
+
+/* C11: the second operation is called when the first one is delivered. */
+START_TEST(operations_are_called_one_after_the_other)
+{
+    uint64_t first, second;
+
+    begin(2);
+    barrier(&first);
+    barrier(&second);
+    deliver(FTC_CALL_BARRIER, NULL);
+    ck_assert_uint_eq(next(FTC_COMMUNICATORS_DELIVERED)->ticket, first);
+    deliver(FTC_CALL_BARRIER, NULL);
+    ck_assert_uint_eq(next(FTC_COMMUNICATORS_DELIVERED)->ticket, second);
+    end();
+}
+END_TEST
+
+/* C8: the others are told before a caller is. The engine hears of the revoke last. */
+START_TEST(a_revoke_cuts_off_what_is_under_way_and_what_waits)
+{
+    uint64_t first, second;
+
+    begin(4);
+    barrier(&first);
+    barrier(&second);
+    next(FTC_COMMUNICATORS_CALL);
+    hear_revoke();
+    ck_assert_int_eq(next(FTC_COMMUNICATORS_SEND)->rank, 1);
+    ck_assert_int_eq(next(FTC_COMMUNICATORS_SEND)->rank, 2);
+    ck_assert_uint_eq(next(FTC_COMMUNICATORS_CUT_OFF)->ticket, first);
+    ck_assert_uint_eq(next(FTC_COMMUNICATORS_CUT_OFF)->ticket, second);
+    next(FTC_COMMUNICATORS_REVOKED);
+    ck_assert_ptr_null(ftc_communicators_next_output(set));
+    ck_assert_int_eq(
+        ftc_communicator_delivered(world, &(struct ftc_communicator_delivery){.status = 0}),
+        FTC_ERR_STATE);
+    validate(&first); /* the caller knows */
+    ck_assert(next(FTC_COMMUNICATORS_CALL)->after);
+    end();
+}
+END_TEST
+
+/* C8: a call that only the engine knew has told the caller, or none has. */
+START_TEST(the_first_call_after_a_revoke_is_refused_unless_the_caller_knows)
+{
+    uint64_t ticket;
+
+    for (int knows = 0; knows < 2; knows++) {
+        begin(2);
+        hear_revoke();
+        next(FTC_COMMUNICATORS_SEND);
+        next(FTC_COMMUNICATORS_REVOKED);
+        if (knows)
+            ftc_communicator_told(world);
+        validate(&ticket);
+        if (!knows) {
+            ck_assert_uint_eq(next(FTC_COMMUNICATORS_CUT_OFF)->ticket, ticket);
+            validate(&ticket);
+        }
+        deliver(FTC_CALL_AGREE, NULL);
+        ck_assert_uint_eq(next(FTC_COMMUNICATORS_DELIVERED)->ticket, ticket);
+        end();
+    }
+}
+END_TEST
+
+/* C9: rank 1 knows of the revoke, and calls an agreement. This rank learns of it by the message. */
+START_TEST(a_message_of_an_agreement_tells_of_the_revoke)
+{
+    struct ftc_buffer *message = ftc_buffer_new(64);
+    struct ftc_writer writer = {.data = message->data, .size = message->size};
+
+    begin(2);
+    ftc_frame_write(&writer, FTC_MESSAGE_UP, 0, FTC_COMMUNICATOR_WORLD | FTC_COMMUNICATOR_REVOKED);
+    ck_assert_int_eq(ftc_communicators_receive(set, 1, message), FTC_SUCCESS);
+    next(FTC_COMMUNICATORS_SEND);
+    next(FTC_COMMUNICATORS_REVOKED);
+    const struct ftc_communicators_output *output = next(FTC_COMMUNICATORS_TAKE);
+    ck_assert_ptr_eq(output->message, message);
+    ck_assert(output->after && output->rank == 1);
+    ftc_buffer_unref(message);
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("lifecycle");
+    TCase *tcase = tcase_create("lifecycle");
+
+    tcase_add_test(tcase, one_process_makes_a_dup_and_frees_all);
+    tcase_add_test(tcase, operations_are_called_one_after_the_other);
+    tcase_add_test(tcase, a_revoke_cuts_off_what_is_under_way_and_what_waits);
+    tcase_add_test(tcase, the_first_call_after_a_revoke_is_refused_unless_the_caller_knows);
+    tcase_add_test(tcase, a_message_of_an_agreement_tells_of_the_revoke);
+    suite_add_tcase(suite, tcase);
+    return test_suite_run(suite);
+}
