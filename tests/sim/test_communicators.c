@@ -62,14 +62,16 @@ static char *trace_of(uint64_t seed)
 START_TEST(the_same_seed_is_the_same_run)
 {
     uint64_t seed = seed_start();
+    int frees = 0;
 
     for (uint64_t i = 0; i < 20; i++) {
         char *one = trace_of(seed + i), *other = trace_of(seed + i);
         ck_assert_str_eq(one, other);
-        ck_assert_ptr_nonnull(strstr(one, "frees 1\n"));
+        frees += strstr(one, "frees 1\n") != NULL;
         free(one);
         free(other);
     }
+    ck_assert_int_gt(frees, 0); /* but not where all die before that */
 }
 END_TEST
 
