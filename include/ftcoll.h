@@ -44,7 +44,7 @@ extern "C" {
 
 /* Error codes: name, value, text.
  *   -1 to -19   the call was refused, and nothing happened
- *   -20 to -29  this operation failed, and the communicator is usable
+ *   -20 to -29  this operation failed, and the communicator is usable unless it was revoked
  *   -30 to -39  this process must leave the job */
 #define FTC_ERRORS(X)                                                                              \
     X(FTC_ERR_ARG, -1, "invalid argument")                                                         \
@@ -60,6 +60,7 @@ extern "C" {
     X(FTC_ERR_TOO_MANY_FAILURES, -21, "more than f ranks failed during the reduce")                \
     X(FTC_ERR_CORRUPT, -22, "results that should be equal differ; call again")                     \
     X(FTC_ERR_NOT_CONVERGED, -23, "the aggregation ended without a result")                        \
+    X(FTC_ERR_REVOKED, -24, "the communicator was revoked")                                        \
     X(FTC_ERR_FENCED, -30, "this process was declared failed")                                     \
     X(FTC_ERR_MISMATCH, -31, "ranks disagree about which collective they are in")
 

@@ -207,12 +207,26 @@ static const char *describe(char words[FTC_MISMATCH_WORDS / 3],
     return words;
 }
 
+/* What a rank does, in words. A rank whose call is the closing has freed the communicator. */
+#define STATE_WORDS (FTC_MISMATCH_WORDS / 3 + 8)
+static const char *describe_state(char words[STATE_WORDS], const char *verb,
+                                  const struct ftc_signature *signature)
+{
+    char call[FTC_MISMATCH_WORDS / 3];
+
+    if (signature->kind == FTC_CALL_CLOSE)
+        return "has freed the communicator";
+    snprintf(words, STATE_WORDS, "%sin %s", verb, describe(call, signature));
+    return words;
+}
+
 void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank,
                         const struct ftc_signature *theirs, int self,
                         const struct ftc_signature *own)
 {
-    char one[FTC_MISMATCH_WORDS / 3], other[FTC_MISMATCH_WORDS / 3];
+    char one[STATE_WORDS], other[STATE_WORDS];
 
-    snprintf(words, FTC_MISMATCH_WORDS, "operation %llu: rank %d is in %s, rank %d in %s",
-             (unsigned long long)op, rank, describe(one, theirs), self, describe(other, own));
+    snprintf(words, FTC_MISMATCH_WORDS, "operation %llu: rank %d %s, rank %d %s",
+             (unsigned long long)op, rank, describe_state(one, "is ", theirs), self,
+             describe_state(other, "", own));
 }

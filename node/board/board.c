@@ -38,6 +38,21 @@ static size_t apart_limit(int ranks)
     return each < FTC_BOARD_WHOLE ? each : FTC_BOARD_WHOLE;
 }
 
+static void release(struct ftc_board *b)
+{
+    ftc_set_fini(&b->agreed);
+    ftc_set_fini(&b->known);
+    ftc_set_fini(&b->failed);
+    ftc_set_fini(&b->accused);
+    ftc_set_fini(&b->gone);
+    ftc_set_fini(&b->left_out);
+    free(b->member);
+    free(b->finished);
+    free(b->kept);
+    free(b->scratch);
+    free(b);
+}
+
 int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup)
 {
     int ranks = setup->file != NULL ? setup->ranks : ftc_segment_ranks(setup->segment);
@@ -58,7 +73,7 @@ int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup)
         ftc_set_init(&b->known, ranks) != 0 || ftc_set_init(&b->failed, ranks) != 0 ||
         ftc_set_init(&b->accused, ranks) != 0 || ftc_set_init(&b->gone, ranks) != 0 ||
         ftc_set_init(&b->left_out, ranks) != 0) {
-        ftc_board_close(b);
+        release(b);
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
     }
     ftc_board_list_members(b);
@@ -70,17 +85,11 @@ void ftc_board_close(struct ftc_board *b)
 {
     if (b == NULL)
         return;
-    ftc_set_fini(&b->agreed);
-    ftc_set_fini(&b->known);
-    ftc_set_fini(&b->failed);
-    ftc_set_fini(&b->accused);
-    ftc_set_fini(&b->gone);
-    ftc_set_fini(&b->left_out);
-    free(b->member);
-    free(b->finished);
-    free(b->kept);
-    free(b->scratch);
-    free(b);
+    if (b->set.file != NULL) {
+        ftc_board_check_own(b);
+        ftc_board_give_up(b);
+    }
+    release(b);
 }
 
 /* --- decisions --- */
@@ -150,7 +159,7 @@ FTC_HOT static void collect_in_blocks(struct ftc_board *b, size_t limit)
         (void)ftc_board_collect_block(b, NULL, NULL);
         return;
     }
-    while (!collect_from_start(b, limit, &kept))
+    while (!collect_from_start(b, limit, &kept) && !b->revoked)
         b->restarts++;
 }
 
@@ -159,7 +168,7 @@ static void collect_as_pair(struct ftc_board *b)
     struct ftc_call again = *b->call;
 
     b->paired = ftc_board_pair_combine(b, &again.input) != FTC_PAIR_REFUSED;
-    if (b->paired)
+    if (b->paired || b->revoked)
         return;
     const struct ftc_call *call = b->call;
     b->call = &again;
@@ -227,8 +236,8 @@ FTC_HOT static void reduce_one_block(struct ftc_board *b, int root)
     bool take = b->call->take != NULL;
     if (b->apart)
         b->source = b->call->input;
-    else
-        ftc_board_post(b, b->call->input, take ? ftc_board_own_bytes(b) : b->bytes, root);
+    else if (!ftc_board_post(b, b->call->input, take ? ftc_board_own_bytes(b) : b->bytes, root))
+        return;
     if (b->rank == root && take)
         ftc_board_collect_and_take(b);
     else if (b->rank == root)
@@ -313,7 +322,8 @@ FTC_HOT static int broadcast_from(struct ftc_board *b)
     b->offset = 0;
     do {
         b->bytes = ftc_board_block_size(b, size - b->offset, FTC_BOARD_WHOLE);
-        ftc_board_post(b, size == 0 ? NULL : input + b->offset, b->bytes, FTC_BOARD_EVERYBODY);
+        if (!ftc_board_post(b, size == 0 ? NULL : input + b->offset, b->bytes, FTC_BOARD_EVERYBODY))
+            return FTC_ERR_REVOKED;
         ftc_board_finish(b, false);
         b->offset += b->bytes;
     } while (b->offset < size);
@@ -351,6 +361,8 @@ FTC_HOT static int broadcast_to(struct ftc_board *b)
     do {
         b->bytes = ftc_board_block_size(b, size - b->offset, FTC_BOARD_WHOLE);
         ftc_board_until(b, root_posted_or_failed, true);
+        if (b->revoked)
+            return FTC_ERR_REVOKED;
         bool came = b->leaving == 0;
         if (FTC_BOARD_MUTATED(EARLY_FINISH))
             FTC_BOARD_STORE(b->memory.progress[b->rank].finished, b->round + 1);
@@ -430,7 +442,7 @@ FTC_HOT static void forget_kept(struct ftc_board *b)
 
 FTC_HOT int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, void *receive)
 {
-    assert(b->call == NULL);
+    assert(b->call == NULL && !b->revoked);
     b->call = call;
     b->mine = call->signature;
     b->mine.earlier = (uint8_t)(b->earlier >> 56);
@@ -444,6 +456,8 @@ FTC_HOT int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, voi
     remember(b, &call->signature);
     forget_kept(b);
     b->call = NULL;
+    if (b->revoked)
+        return FTC_ERR_REVOKED;
     b->set.host.pass(b->set.host.arg, FTC_BOARD_DELIVERED);
     return status;
 }
@@ -463,18 +477,9 @@ void ftc_board_decided(struct ftc_board *b, uint64_t op, const struct ftc_set *f
 /* The ranks whose posts are not there yet. If all are there, this rank waits for the result. */
 static void who_is_awaited(const struct ftc_board *b, struct ftc_board_activity *activity)
 {
-    bool root_posts = ftc_board_root_posts(b);
-
-    for (int i = 0; i < b->members; i++) {
-        int rank = b->member[i];
-        if (rank == b->rank || (root_posts && rank != b->call->signature.root) ||
-            (atomic_load_explicit(&ftc_board_post_of(b, b->round, rank)->mark,
-                                  memory_order_relaxed) &
-             FTC_BOARD_ROUND_MASK) == b->round + 1)
-            continue;
-        if (activity->waits++ == 0)
-            activity->waits_for = rank;
-    }
+    for (int i = 0; i < b->members; i++)
+        if (ftc_board_awaits(b, b->member[i]) && activity->waits++ == 0)
+            activity->waits_for = b->member[i];
     activity->wait = activity->waits > 0 ? FTC_BOARD_WAITS_POST : FTC_BOARD_WAITS_RESULT;
 }
 

@@ -35,7 +35,8 @@ struct ftc_board_host {
     /* True: this rank has spun and yielded, and is about to sleep. False: it is awake again. The
      * host shows this in the activity of the rank. */
     void (*asleep)(void *arg, bool asleep);
-    /* `rank` posted another call for this round, so the job cannot go on. Does not return. */
+    /* `rank` posted another call for this round, or has left (FTC_CALL_CLOSE), so the job cannot go
+     * on. Does not return. */
     void (*mismatch)(void *arg, int rank, const struct ftc_signature *theirs);
     /* `rank` has damaged its post or its offer, and must be fenced. */
     void (*accuse)(void *arg, int rank, const char *what);
@@ -81,14 +82,25 @@ struct ftc_board_setup {
     struct ftc_board_host host;
 };
 
-/* FTC_ERR_NOMEM. close(NULL) is legal. */
+/* FTC_ERR_NOMEM. */
 int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup);
+/* A rank that closes a board with a file of its own gives the communicator up: others that wait for
+ * it there find that they called different operations. If it knows that the communicator was
+ * revoked, it calls ftc_board_revoke() before. Call this while the file is open, and not during a
+ * call. NULL is legal. */
 void ftc_board_close(struct ftc_board *board);
+
+/* Revoke the communicator: at every rank a call that is under way and waits ends soon with
+ * FTC_ERR_REVOKED. One that need not wait may still succeed. Any thread may call this while the
+ * board is open, during a call of another thread, too, and any number of times. */
+void ftc_board_revoke(struct ftc_board *board);
 
 /*
  * Run one collective call. Blocks until this rank has the result, which goes to `receive`. NULL:
- * this rank wants no result. `receive` may be the input of the call. Returns FTC_SUCCESS or
- * FTC_ERR_ROOT_FAILED; `receive` is then unchanged.
+ * this rank wants no result. `receive` may be the input of the call. Returns FTC_SUCCESS, or
+ * FTC_ERR_ROOT_FAILED; `receive` is then unchanged. Or FTC_ERR_REVOKED; `receive` is then
+ * undefined, the ranks touch it no more, and this is the last call: after it the board may be
+ * looked into, checked, revoked and closed.
  */
 int ftc_board_call(struct ftc_board *board, const struct ftc_call *call, void *receive);
 

@@ -106,7 +106,7 @@ void ftc_board_gather(struct ftc_board *b)
 
     if (b->call->signature.size > b->apart_limit)
         input = keep(b);
-    while (!gather_from_start(b, input)) {
+    while (!gather_from_start(b, input) && !b->revoked) {
         b->restarts++;
         if (b->receive != NULL && b->call->place != NULL && !FTC_BOARD_MUTATED(PLACES_NOT_RESTORED))
             copy_places(b, true);

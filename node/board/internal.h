@@ -68,6 +68,7 @@ struct ftc_board {
     unsigned char *receive;
     unsigned restarts;
     bool paired;             /* two members copied between their memories */
+    bool revoked;            /* this rank waited, and found the board revoked: its last call ends */
     unsigned write_offs;     /* how many were missing when the operation was decided */
     struct ftc_set left_out; /* members that are missing in this operation */
     int leaving;             /* the number of these */
@@ -156,6 +157,8 @@ size_t ftc_board_own_bytes(const struct ftc_board *b);
 int ftc_board_next_failure(const struct ftc_board *b, uint32_t *cursor);
 /* Make the list of members: all ranks but G and `left_out`. Only between two rounds. */
 void ftc_board_list_members(struct ftc_board *b);
+/* Does this rank, which is in a call, wait for `rank`? */
+bool ftc_board_awaits(const struct ftc_board *b, int rank);
 /* Have all live members finished the rounds before `end`? Does not wait. */
 bool ftc_board_settled(struct ftc_board *b, uint64_t end);
 
@@ -180,8 +183,9 @@ enum ftc_board_pair ftc_board_pair_combine(struct ftc_board *b, const void **inp
 
 /* --- board/post.c --- */
 
-/* Post a block of this round for `reader`. This rank has `bytes` of it; readers use no more. */
-void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader);
+/* Post a block of this round for `reader`. This rank has `bytes` of it; readers use no more. False:
+ * the board was revoked while this rank waited for room, and nothing is posted. */
+bool ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader);
 /* The data of a sound post of this round. The place of the data is checked. */
 const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
                                     const struct ftc_board_post *post, size_t bytes);
@@ -189,14 +193,15 @@ const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
 /* --- board/round.c --- */
 
 /* Wait until the round is over, and write its combined value to `out`. NULL: the value is not
- * wanted. If members are missing in a block that is not the first, nothing is written. Only this
- * rank combines: for few members with little data, and for the root of a plain reduce. */
+ * wanted. If members are missing in a block that is not the first, or the board was revoked,
+ * nothing is written. Only this rank combines: for few members with little data, and for the root
+ * of a plain reduce. */
 void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out);
 /* The same for the root of a gather, which takes the posts one by one. */
 void ftc_board_collect_and_take(struct ftc_board *b);
 
 /* Each of these posts a block of `input`, waits for the posts of all, and writes the part that this
- * rank wants. False: start again, without the missing members. */
+ * rank wants. False: start again, without the missing members, unless the board was revoked. */
 
 /* The combined value goes to `out`. NULL: it is not wanted. */
 bool ftc_board_collect_block(struct ftc_board *b, const unsigned char *input, unsigned char *out);
@@ -227,6 +232,10 @@ enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t 
 /* Decide this round with the posts that this rank has found sound. False: one of them is void by
  * now, and all posts must be looked at again. */
 bool ftc_board_decide_posts(struct ftc_board *b);
+/* Make a full fence for all ranks. It may take a millisecond. */
+void ftc_board_fence_others(struct ftc_board *b);
+/* Accuse `rank`, unless this rank has done so. */
+void ftc_board_accuse(struct ftc_board *b, int rank);
 
 static inline bool ftc_board_same_call(const struct ftc_signature *a, const struct ftc_signature *b)
 {
@@ -272,14 +281,23 @@ static inline enum ftc_board_standing ftc_board_standing(struct ftc_board *b, in
 
 typedef bool ftc_board_done(struct ftc_board *b);
 
-/* Wait until done(b) is true. Each call of `done` does all the work that can be done. Sleeps are at
- * the place of this round. `light`: the rank that ends the wait may omit the fence between
- * publishing and reading the count of sleepers. */
+/* Wait until done(b) is true, or until the board is revoked, which sets b->revoked. Each call of
+ * `done` does all the work that can be done. Sleeps are at the place of this round. `light`: the
+ * rank that ends the wait may omit the fence between publishing and reading the count of
+ * sleepers. */
 void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light);
-/* Wait until `rank` has finished the rounds before `end`, or is in L. */
+/* The same until `rank` has finished the rounds before `end`, or is in L. */
 void ftc_board_until_finished(struct ftc_board *b, int rank, uint64_t end);
+/* Sleep for a millisecond. */
+void ftc_board_nap(struct ftc_board *b);
 /* Let the host take in new failures, if there are any. */
 void ftc_board_look(struct ftc_board *b);
+/* Was the board revoked? If so, b->revoked is set, and the call of this rank ends. */
+bool ftc_board_is_revoked(struct ftc_board *b);
+/* Store *left*: this rank touches the board no more. */
+void ftc_board_leave(struct ftc_board *b);
+/* The same, and wake those who might wait for this rank. */
+void ftc_board_give_up(struct ftc_board *b);
 /* End this round for this rank, whose reads are done. */
 void ftc_board_finish(struct ftc_board *b, bool collecting);
 

@@ -39,7 +39,7 @@ static bool is_other_call(const struct ftc_board *b, const struct ftc_board_post
            !ftc_board_same_call(&post->signature, &b->mine);
 }
 
-static void accuse(struct ftc_board *b, int rank)
+void ftc_board_accuse(struct ftc_board *b, int rank)
 {
     if (ftc_set_has(&b->accused, rank) || FTC_BOARD_MUTATED(DAMAGE_AWAITED))
         return;
@@ -49,7 +49,7 @@ static void accuse(struct ftc_board *b, int rank)
 
 /* --- settling --- */
 
-static void fence_others(struct ftc_board *b)
+void ftc_board_fence_others(struct ftc_board *b)
 {
     const struct ftc_board_host *host = &b->set.host;
     _Atomic uint32_t nobodys_bell = 0;
@@ -78,7 +78,7 @@ static bool somebody_decided(struct ftc_board *b)
         return true;
     if (alone)
         return false;
-    fence_others(b);
+    ftc_board_fence_others(b);
     for (int i = 0; i < b->members; i++)
         if (!(root_posts && b->member[i] == s->root) && has_decided(b, b->member[i]))
             return true;
@@ -129,7 +129,7 @@ enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t 
     if (failed)
         return ftc_board_judge(b, rank, settle(b, post, mark), true);
     if (cannot_be(round, end))
-        accuse(b, rank);
+        ftc_board_accuse(b, rank);
     return FTC_POST_AWAITED;
 }
 
@@ -177,6 +177,8 @@ FTC_HOT bool ftc_board_decide_posts(struct ftc_board *b)
 
 void ftc_board_check_own(struct ftc_board *b)
 {
+    if (b->revoked) /* nobody waits for this rank, which may not have made its last post */
+        return;
     if (FTC_BOARD_LOAD(b->memory.progress[b->rank].finished) != b->own_finished)
         b->set.host.damaged(b->set.host.arg, "this process's own count of rounds has changed");
     for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++) {

@@ -31,6 +31,23 @@ void ftc_board_list_members(struct ftc_board *b)
     count_live(b);
 }
 
+static bool is_posted(const struct ftc_board *b, int rank)
+{
+    uint64_t mark = FTC_BOARD_LOAD(ftc_board_post_of(b, b->round, rank)->mark);
+
+    return (mark & FTC_BOARD_ROUND_MASK) == b->round + 1;
+}
+
+bool ftc_board_awaits(const struct ftc_board *b, int rank)
+{
+    if (b->awaited_end != 0)
+        return rank == b->awaited &&
+               FTC_BOARD_LOAD(b->memory.progress[rank].finished) < b->awaited_end;
+    if (rank == b->rank || (ftc_board_root_posts(b) && rank != b->call->signature.root))
+        return false;
+    return !is_posted(b, rank);
+}
+
 void ftc_board_take_failures(struct ftc_board *b)
 {
     int rank;

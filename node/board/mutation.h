@@ -41,6 +41,19 @@
     X(PAIR_REFUSED_ALONE, "of a pair, a rank does not heed that the other one was refused")        \
     X(PAIR_COPIES_THE_DEAD,                                                                        \
       "of a pair, a rank copies from and to the other one after its declaration")                  \
+    X(REVOKED_UNSEEN, "a waiting rank does not look whether the board was revoked")                \
+    X(REVOKE_WAKES_NOBODY, "a revoke wakes nobody")                                                \
+    X(REVOKED_POSTS, "a rank that finds the board revoked while it waits for room posts there")    \
+    X(REVOKED_GOES_ON, "a rank that finds the board revoked takes the round as over")              \
+    X(PAIR_COPIES_REVOKED, "of a pair, a rank copies from and to the other one after a revoke")    \
+    X(PAIR_NOT_AWAITED,                                                                            \
+      "of a pair, a rank that finds the board revoked returns while the other one copies")         \
+    X(LEFT_UNSEEN, "a waiting rank does not look for ranks that have left")                        \
+    X(LEFT_WAKES_NOBODY, "a rank that leaves wakes nobody")                                        \
+    X(LEFT_EARLY, "a rank says that it has left before its last round")                            \
+    X(LEFT_UNREVOKED, "a rank that has left a revoked board is taken to be in another call")       \
+    X(LEFT_FAILED, "a rank that has left and failed is taken to be in another call")               \
+    X(LEFT_DAMAGED, "a damaged post of a rank that has left is awaited for ever")                  \
     X(NO_LAST_LOOK, "no look between counting oneself asleep and sleeping")                        \
     X(NO_BUMP, "sleepers are woken without the bell")                                              \
     X(NO_FAN_OUT, "two are woken, and no more")                                                    \

@@ -36,15 +36,19 @@ bool ftc_board_is_pair(const struct ftc_board *b, size_t size)
     return size >= FTC_BOARD_PAIR && b->members == 2 && b->met && !b->refused;
 }
 
-/* Post `mine`, and read what the other member posted. False: it died before it posted. */
+/* Post `mine`, and read what the other member posted. False: it died before it posted, or the board
+ * was revoked. */
 static bool exchange(struct ftc_board *b, const void *mine, void *theirs, size_t size)
 {
     int rank = partner(b);
 
     b->offset = 0;
     b->bytes = size;
-    ftc_board_post(b, mine, size, FTC_BOARD_EVERYBODY);
+    if (b->revoked || !ftc_board_post(b, mine, size, FTC_BOARD_EVERYBODY))
+        return false;
     ftc_board_collect_for_itself(b, NULL);
+    if (b->revoked)
+        return false;
     bool both = b->missing == 0;
     if (both)
         memcpy(theirs, ftc_board_data(b, rank, ftc_board_post_of(b, b->round, rank), size), size);
@@ -73,9 +77,13 @@ static struct half half_of(const struct ftc_board *b)
     return (struct half){middle, size};
 }
 
-/* Does the other member still live? Its pid may soon be that of another process if not. */
+/* Does the other member still live? Its pid may soon be that of another process if not. And may it
+ * still be in the call? After a revoke its caller may use the buffers for something else. The fence
+ * of the first look lies in ftc_board_decide_posts(), after this rank has posted its offer. */
 static bool still_there(struct ftc_board *b)
 {
+    if (!FTC_BOARD_MUTATED(PAIR_COPIES_REVOKED) && ftc_board_is_revoked(b))
+        return false;
     ftc_board_look(b);
     return !ftc_set_has(&b->known, partner(b)) || FTC_BOARD_MUTATED(PAIR_COPIES_THE_DEAD);
 }
@@ -122,6 +130,34 @@ static bool combine_half(struct ftc_board *b, const unsigned char *input, unsign
             return false;
     }
     return true;
+}
+
+/* --- revoked --- */
+
+static bool has_posted(const struct ftc_board *b, uint64_t round)
+{
+    uint64_t mark = FTC_BOARD_LOAD(ftc_board_post_of(b, round, partner(b))->mark);
+
+    return (mark & FTC_BOARD_ROUND_MASK) == round + 1;
+}
+
+/* May the other member copy from or to this process, or do so soon? `first`: the round of the
+ * offers. */
+static bool may_copy(struct ftc_board *b, uint64_t first)
+{
+    ftc_board_look(b);
+    return !ftc_set_has(&b->known, partner(b)) && has_posted(b, first) &&
+           !has_posted(b, first + 1) && FTC_BOARD_LOAD(b->memory.progress[partner(b)].left) == 0;
+}
+
+/* This rank found the board revoked. It copies no more, and waits until the other member copies no
+ * more either (agreement.md, "Revoked"). */
+static void withdraw(struct ftc_board *b, uint64_t first)
+{
+    ftc_board_leave(b);
+    ftc_board_fence_others(b);
+    while (may_copy(b, first) && !FTC_BOARD_MUTATED(PAIR_NOT_AWAITED))
+        ftc_board_nap(b);
 }
 
 /* --- a call --- */
@@ -197,7 +233,10 @@ enum ftc_board_pair ftc_board_pair_combine(struct ftc_board *b, const void **inp
         memcpy(b->kept, *input, size);
         *input = b->kept;
     }
+    uint64_t first = b->round;
     enum ftc_board_pair end = together(b, *input, b->receive);
+    if (b->revoked)
+        withdraw(b, first);
     if (FTC_BOARD_MUTATED(PAIR_INPUT_NOT_KEPT))
         *input = b->call->input;
     if (end == FTC_PAIR_ALONE && b->receive != NULL && !FTC_BOARD_MUTATED(PAIR_NOT_DELIVERED))

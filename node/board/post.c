@@ -7,6 +7,7 @@
 #include "node/board/internal.h"
 
 #define PAGE_BYTES 4096u
+#define NO_BUFFER  UINT32_MAX
 
 /* --- reuse --- */
 
@@ -33,20 +34,24 @@ static void until_all_finished(struct ftc_board *b, uint64_t end)
             continue;
         if (b->finished[rank] < end)
             ftc_board_until_finished(b, rank, end);
+        if (b->revoked)
+            return;
         if (!ftc_set_has(&b->known, rank) && b->finished[rank] < settled)
             settled = b->finished[rank];
     }
     b->settled = settled < b->round ? settled : b->round;
 }
 
-FTC_HOT static void until_free(struct ftc_board *b, const struct ftc_board_use *use)
+/* False: the board was revoked meanwhile. */
+FTC_HOT static bool until_free(struct ftc_board *b, const struct ftc_board_use *use)
 {
     if (is_free(b, use) || FTC_BOARD_MUTATED(NO_WAIT_FOR_READERS))
-        return;
+        return true;
     if (use->reader == FTC_BOARD_EVERYBODY)
         until_all_finished(b, use->end);
     else
         ftc_board_until_finished(b, use->reader, use->end);
+    return !b->revoked || FTC_BOARD_MUTATED(REVOKED_POSTS);
 }
 
 /* --- buffers --- */
@@ -72,7 +77,7 @@ static struct size_class size_class_of(struct ftc_board *b, size_t bytes)
 
 /* Take the first free buffer, so that only few are ever used, and these stay in the caches. A rank
  * that runs ahead takes one after the other, so it looks at the next one before all others. If none
- * is free, wait for the one that was used longest ago. */
+ * is free, wait for the one that was used longest ago. NO_BUFFER: the board was revoked. */
 static uint32_t choose_buffer(struct ftc_board *b, const struct size_class *size_class)
 {
     uint32_t oldest = 0, next = (*size_class->latest + 1) % size_class->count;
@@ -85,8 +90,7 @@ static uint32_t choose_buffer(struct ftc_board *b, const struct size_class *size
         if (size_class->use[i].end < size_class->use[oldest].end)
             oldest = i;
     }
-    until_free(b, &size_class->use[oldest]);
-    return oldest;
+    return until_free(b, &size_class->use[oldest]) ? oldest : NO_BUFFER;
 }
 
 /* Allocate the memory of a buffer, so that a full /dev/shm is an error here and not a SIGBUS later.
@@ -102,10 +106,13 @@ static void populate(struct ftc_board *b, struct ftc_board_use *use, uint32_t of
     use->populated = (uint32_t)(to - offset);
 }
 
+/* Its offset in the area of this rank, or NO_BUFFER. */
 static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
 {
     struct size_class size_class = size_class_of(b, bytes);
     uint32_t index = choose_buffer(b, &size_class);
+    if (index == NO_BUFFER)
+        return NO_BUFFER;
     *size_class.latest = index;
 
     struct ftc_board_use *use = &size_class.use[index];
@@ -120,6 +127,7 @@ static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
 
 /* --- posting --- */
 
+/* Where the data goes. NULL: the board was revoked. */
 FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *post,
                                          size_t own, int reader)
 {
@@ -128,7 +136,8 @@ FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_p
     struct ftc_board_use *use = &b->place[b->round % FTC_BOARD_DEPTH];
     bool alone = ftc_call_table[b->call->signature.kind].rooted;
 
-    until_free(b, use);
+    if (!until_free(b, use))
+        return NULL;
     ftc_cpu_own(post);
     ftc_board_step();
     /* In a collecting round other ranks write to the same cache line, and may take it away between
@@ -140,15 +149,20 @@ FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_p
     use->reader = reader;
     if (bytes <= FTC_BOARD_INLINE)
         return post->data;
-    post->offset = new_buffer(b, bytes, reader);
+    uint64_t offset = new_buffer(b, bytes, reader);
+    if (offset == NO_BUFFER)
+        return NULL;
+    post->offset = offset;
     return b->memory.areas + (size_t)b->rank * FTC_BOARD_AREA + post->offset;
 }
 
-FTC_HOT void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader)
+FTC_HOT bool ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader)
 {
     struct ftc_board_post *post = ftc_board_post_of(b, b->round, b->rank);
     unsigned char *buffer = begin_post(b, post, bytes, reader);
 
+    if (buffer == NULL)
+        return false;
     b->source = data;
     ftc_board_step();
     if (bytes == FTC_BOARD_INLINE) /* a store instead of a call */
@@ -157,6 +171,7 @@ FTC_HOT void ftc_board_post(struct ftc_board *b, const void *data, size_t bytes,
         memcpy(buffer, data, bytes);
     FTC_BOARD_STORE(post->mark, ftc_board_mark(b->round + 1, b->check));
     b->set.host.pass(b->set.host.arg, FTC_BOARD_POSTED);
+    return true;
 }
 
 /* --- reading --- */

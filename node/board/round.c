@@ -49,11 +49,11 @@ FTC_HOT static bool is_over(struct ftc_board *b)
     return b->over;
 }
 
-/* An operation of several blocks starts again when a member is missing in a later block than the
- * first. */
-static bool must_restart(const struct ftc_board *b)
+/* Is the wait for this block in vain? An operation of several blocks starts again when a member is
+ * missing in a later block than the first. After a revoke this call ends. */
+static bool is_torn(const struct ftc_board *b)
 {
-    return b->offset > 0 && b->missing > 0;
+    return (b->revoked && !FTC_BOARD_MUTATED(REVOKED_GOES_ON)) || (b->offset > 0 && b->missing > 0);
 }
 
 /* --- combining --- */
@@ -268,7 +268,7 @@ FTC_HOT static bool done_together(struct ftc_board *b)
         b->suspicious = false;
         if (!is_over(b))
             return false;
-        if (must_restart(b))
+        if (is_torn(b))
             return true;
         for (unsigned index = b->chunk; index < b->chunks; index++)
             try_chunk(b, index);
@@ -304,7 +304,7 @@ FTC_HOT static void wait_for_posts(struct ftc_board *b)
 FTC_HOT void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out)
 {
     wait_for_posts(b);
-    if (out == NULL || must_restart(b))
+    if (out == NULL || is_torn(b))
         return;
     if (b->bytes > FTC_BOARD_CHUNK)
         combine_part(b, 0, b->bytes, out);
@@ -315,7 +315,7 @@ FTC_HOT void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *ou
 void ftc_board_collect_and_take(struct ftc_board *b)
 {
     wait_for_posts(b);
-    if (b->receive != NULL && !must_restart(b))
+    if (b->receive != NULL && !is_torn(b))
         take_posts(b);
 }
 
@@ -330,7 +330,7 @@ FTC_HOT static void collect_together(struct ftc_board *b)
 
 FTC_HOT static bool end_block(struct ftc_board *b)
 {
-    bool whole = !must_restart(b) || FTC_BOARD_MUTATED(NO_RESTART);
+    bool whole = !is_torn(b) || FTC_BOARD_MUTATED(NO_RESTART);
 
     ftc_board_finish(b, true);
     if (b->missing > 0)
@@ -341,13 +341,14 @@ FTC_HOT static bool end_block(struct ftc_board *b)
 FTC_HOT bool ftc_board_collect_block(struct ftc_board *b, const unsigned char *input,
                                      unsigned char *out)
 {
-    ftc_board_post(b, input, b->bytes, FTC_BOARD_EVERYBODY);
+    if (!ftc_board_post(b, input, b->bytes, FTC_BOARD_EVERYBODY))
+        return false;
     if (each_for_itself(b)) {
         ftc_board_collect_for_itself(b, out);
         return end_block(b);
     }
     collect_together(b);
-    if (out != NULL && b->bytes > 0 && !must_restart(b))
+    if (out != NULL && b->bytes > 0 && !is_torn(b))
         copy(out, result(b), b->bytes);
     return end_block(b);
 }
@@ -358,12 +359,13 @@ bool ftc_board_collect_slice(struct ftc_board *b, const unsigned char *input)
     /* No two ranks combine the same byte of a single block, so no result is shared. */
     bool alone = b->bytes == b->call->signature.size || each_for_itself(b);
 
-    ftc_board_post(b, input, b->bytes, FTC_BOARD_EVERYBODY);
+    if (!ftc_board_post(b, input, b->bytes, FTC_BOARD_EVERYBODY))
+        return false;
     if (alone)
         wait_for_posts(b);
     else
         collect_together(b);
-    if (part.size > 0 && !must_restart(b)) {
+    if (part.size > 0 && !is_torn(b)) {
         if (alone)
             combine_part(b, part.from, part.size, b->receive + part.at);
         else
@@ -374,7 +376,8 @@ bool ftc_board_collect_slice(struct ftc_board *b, const unsigned char *input)
 
 bool ftc_board_collect_apart(struct ftc_board *b, const unsigned char *input, size_t own)
 {
-    ftc_board_post(b, input, own, FTC_BOARD_EVERYBODY);
+    if (!ftc_board_post(b, input, own, FTC_BOARD_EVERYBODY))
+        return false;
     ftc_board_collect_and_take(b);
     return end_block(b);
 }

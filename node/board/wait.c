@@ -156,6 +156,82 @@ void ftc_board_ring_own(const struct ftc_board_file *file, int ranks)
     ring_all(ftc_board_file_memory(file), ranks, may_ask);
 }
 
+/* --- revoked, left --- */
+
+void ftc_board_revoke(struct ftc_board *b)
+{
+    FTC_BOARD_STORE(b->memory.places[0].revoked, 1);
+    if (!FTC_BOARD_MUTATED(REVOKE_WAKES_NOBODY))
+        ring_all(&b->memory, b->ranks, may_ask);
+}
+
+bool ftc_board_is_revoked(struct ftc_board *b)
+{
+    if (FTC_BOARD_LOAD(b->memory.places[0].revoked) != 0 && !FTC_BOARD_MUTATED(REVOKED_UNSEEN))
+        b->revoked = true;
+    return b->revoked;
+}
+
+void ftc_board_leave(struct ftc_board *b)
+{
+    uint64_t rounds = FTC_BOARD_MUTATED(LEFT_EARLY) && b->round > 0 ? b->round - 1 : b->round;
+
+    FTC_BOARD_STORE(b->memory.progress[b->rank].left, rounds + 1);
+}
+
+/* Ranks that wait for this one are in a round that it does not take part in. */
+void ftc_board_give_up(struct ftc_board *b)
+{
+    const struct ftc_board_host *host = &b->set.host;
+    struct ftc_board_progress *own = &b->memory.progress[b->rank];
+
+    ftc_board_leave(b);
+    if (FTC_BOARD_MUTATED(LEFT_WAKES_NOBODY))
+        return;
+    atomic_thread_fence(memory_order_seq_cst);
+    for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++) {
+        struct ftc_board_place *place = &b->memory.places[i];
+        uint64_t sleepers = FTC_BOARD_LOAD(place->sleepers);
+        if (tag_of(sleepers) < FTC_BOARD_TAG(b->round) || FTC_BOARD_VALUE(sleepers) == 0)
+            continue;
+        FTC_BOARD_ADD(place->bell, 1);
+        host->wake(host->arg, &place->bell, FTC_NODE_MAX_RANKS);
+    }
+    if (FTC_BOARD_LOAD(own->wanted) == 0)
+        return;
+    FTC_BOARD_ADD(own->bell, 1);
+    host->wake(host->arg, &own->bell, FTC_NODE_MAX_RANKS);
+}
+
+/* agreement.md, "Left". *left* is read before *revoked*, and before what this rank awaits. */
+static void look_at_leaver(struct ftc_board *b, int rank, uint64_t rounds)
+{
+    static const struct ftc_signature closed = {.kind = FTC_CALL_CLOSE, .root = -1};
+
+    if (!FTC_BOARD_MUTATED(LEFT_UNREVOKED) && ftc_board_is_revoked(b))
+        return;
+    if (rounds <= b->round)
+        b->set.host.mismatch(b->set.host.arg, rank, &closed);
+    else if (ftc_board_awaits(b, rank) && !FTC_BOARD_MUTATED(LEFT_DAMAGED))
+        ftc_board_accuse(b, rank);
+}
+
+/* Look for what ends this wait, though the awaited rank does nothing. True: the board was revoked.
+ * Nobody leaves the world's board. */
+static bool is_in_vain(struct ftc_board *b)
+{
+    bool some_may_leave = b->set.file != NULL && !FTC_BOARD_MUTATED(LEFT_UNSEEN);
+
+    for (int i = 0; i < b->members && some_may_leave; i++) {
+        int rank = b->member[i];
+        uint64_t left = FTC_BOARD_LOAD(b->memory.progress[rank].left);
+        bool failed = ftc_set_has(&b->known, rank) && !FTC_BOARD_MUTATED(LEFT_FAILED);
+        if (left != 0 && !failed)
+            look_at_leaver(b, rank, left - 1);
+    }
+    return ftc_board_is_revoked(b);
+}
+
 /* --- sleeping --- */
 
 /* Where to sleep: at a place, or at the progress of a rank. */
@@ -222,7 +298,7 @@ static bool is_shared(struct ftc_board *b, const struct waitable *waitable)
 
 /* Sleep elsewhere than at the place, where this rank could be woken instead of one of an earlier
  * round. The ranks behind may be waiting for an older mark of this rank, so it checks its marks. */
-static void nap(struct ftc_board *b)
+void ftc_board_nap(struct ftc_board *b)
 {
     const struct ftc_board_host *host = &b->set.host;
     _Atomic uint32_t nobodys_bell = 0;
@@ -257,6 +333,7 @@ static void sleep_once(struct ftc_board *b, const struct waitable *waitable, ftc
     b->suspicious = true;
     ftc_board_look(b);
     if ((!done(b) || FTC_BOARD_MUTATED(NO_LAST_LOOK)) && failures == b->failures &&
+        !is_in_vain(b) &&
         (waitable->progress == NULL || threshold_covers(waitable->progress, waitable->end)))
         host->sleep(host->arg, waitable->bell, expected, longest);
     b->suspicious = true;
@@ -273,7 +350,8 @@ static void relax(const struct waitable *waitable, int idle)
         ftc_cpu_relax();
 }
 
-/* Spin while cores are free, then yield, then sleep. */
+/* Spin while cores are free, then yield, then sleep. A rank that only spins looks neither at
+ * *revoked* nor at *left*. */
 FTC_HOT static void until(struct ftc_board *b, const struct waitable *waitable,
                           ftc_board_done *done)
 {
@@ -285,10 +363,15 @@ FTC_HOT static void until(struct ftc_board *b, const struct waitable *waitable,
         idle++;
         if (idle <= b->set.spins) {
             relax(waitable, idle);
-        } else if (idle <= b->set.spins + b->set.yields) {
+            continue;
+        }
+        if (ftc_board_is_revoked(b))
+            return;
+        if (idle <= b->set.spins + b->set.yields) {
             sched_yield();
         } else if (is_shared(b, waitable)) {
-            nap(b);
+            if (!is_in_vain(b))
+                ftc_board_nap(b);
             idle = b->set.spins;
         } else {
             sleep_once(b, waitable, done);

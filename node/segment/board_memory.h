@@ -65,6 +65,9 @@ struct ftc_board_place {
     /* FTC_BOARD_WORD(round, number of sleepers). Sleepers that died stay counted. */
     _Alignas(64) _Atomic uint64_t sleepers;
     _Atomic uint32_t bell; /* futex word, incremented before every wake-up */
+    /* Of the first place: not 0 when the board was revoked. Any rank writes it.
+     * It lies here because no rank writes to this line while no rank sleeps. */
+    _Atomic uint32_t revoked;
 };
 
 /* There is one per rank. */
@@ -77,6 +80,9 @@ struct ftc_board_progress {
      * rank clears it. */
     _Atomic uint64_t wanted;
     _Atomic uint32_t bell; /* futex word; its rank and the launcher write */
+    /* The rounds that this rank has gone through, + 1, when it touches the board no more; 0 before.
+     * Its rank writes. Release: all that it posted is there. */
+    _Atomic uint64_t left;
 };
 
 /* A mark is the round + 1 with the check of the signature above it, or with the word that the

@@ -8,6 +8,7 @@
 
 #include "base/set.h"
 #include "node/board/board.h"
+#include "node/segment/board_memory.h"
 #include "tests/node/board_harness.h"
 #include "tests/node/scratch.h"
 #include "tests/random.h"
@@ -37,7 +38,9 @@ struct actor {
     struct ftc_set declared; /* the declared ranks when the call began */
     unsigned char input[BOARD_SIZE];
     unsigned char output[BOARD_RESULT + 2 * BOARD_GUARD];
-    bool begins; /* the next contribution that counts is the first one */
+    bool begins;     /* the next contribution that counts is the first one */
+    bool calls;      /* a call is under way, so others may touch its buffers */
+    uint32_t closed; /* its steps when it had closed its board; 0: it has not */
 };
 
 /* What the first delivery of an operation said. */
@@ -54,6 +57,12 @@ struct board_box {
     struct board_outcome *outcome;
     struct test_random random;
     struct scratch_job job[BOARD_RANKS + 1]; /* by number of ranks, made when first used */
+    struct ftc_board_file *file[BOARD_RANKS + 1];
+    struct ftc_board_memory memory; /* of the board that the plan uses */
+    struct ftc_board *thread;       /* with which the launcher revokes, as another thread would */
+    bool revoked;                   /* somebody has begun to revoke */
+    bool must_revoke;               /* the launcher has to */
+    bool stopping;                  /* the run is over */
 
     ucontext_t outside;
     const void *outside_stack; /* for AddressSanitizer; NULL: not known yet */
@@ -82,6 +91,8 @@ _Noreturn void fiber_leave(struct board_box *box, enum fiber_state state);
 void fiber_wait(struct board_box *box, enum fiber_state state);
 void fiber_sleep(struct board_box *box, _Atomic uint32_t *word, uint32_t expected, bool brief);
 void fibers_wake(struct board_box *box, const _Atomic uint32_t *word, int count);
+/* Called in a fiber: ends the run. */
+_Noreturn void fibers_end(struct board_box *box);
 /* Called in a fiber: the first thing that is wrong ends the run. */
 _Noreturn __attribute__((format(printf, 2, 3))) void board_violate(struct board_box *box,
                                                                    const char *format, ...);
@@ -115,5 +126,7 @@ bool values_input_is_kept(const struct actor *actor, int op);
 /* Prepares the input and the buffers of the next call. Returns where the result goes. */
 unsigned char *ledger_prepare(struct actor *actor, struct ftc_call *call);
 void ledger_check(struct actor *actor, int status);
+/* Checks what a call left that a revoke has ended. */
+void ledger_check_revoked(struct actor *actor);
 
 #endif

@@ -61,7 +61,7 @@ static void switch_to(struct board_box *box, int next)
     finish_switch(box, own);
 }
 
-static _Noreturn void switch_out(struct board_box *box)
+void fibers_end(struct board_box *box)
 {
     box->self = -1;
     start_switch(NULL, box->outside_stack, box->outside_size, true);
@@ -77,7 +77,7 @@ void board_violate(struct board_box *box, const char *format, ...)
     box->outcome->broken = true;
     vsnprintf(box->outcome->words, sizeof(box->outcome->words), format, arguments);
     va_end(arguments);
-    switch_out(box);
+    fibers_end(box);
 }
 
 /* --- choosing --- */
@@ -188,7 +188,7 @@ static void go_on(struct board_box *box)
     int list[BOARD_FIBERS], asleep;
 
     if (all_ended(box, &asleep))
-        switch_out(box);
+        fibers_end(box);
     time_out_one(box, ready(box, list));
     int count = ready(box, list);
     if (count == 0)
@@ -208,15 +208,26 @@ static bool must_die(const struct board_box *box)
     return false;
 }
 
+/* Is this the step at which the running rank damages its post? */
+static bool is_damage_due(const struct board_box *box)
+{
+    const struct board_damage *damage = &box->plan->damage;
+    uint32_t steps = box->fiber[box->self].steps, closed = box->actor[box->self].closed;
+
+    if (damage->rank != box->self || (damage->lingers && closed == 0))
+        return false;
+    return damage->step == (damage->lingers ? steps - closed : steps);
+}
+
 static void do_damage(struct board_box *box)
 {
     const struct board_damage *damage = &box->plan->damage;
-    struct ftc_board_memory memory = ftc_segment_board(box->job[box->plan->ranks].segment);
+    struct ftc_board_memory memory = box->memory;
     struct ftc_board_post *post =
         (struct ftc_board_post *)(void *)(memory.posts + damage->place * memory.post_stride) +
         damage->rank;
 
-    if (damage->rank != box->self || damage->step != box->fiber[box->self].steps)
+    if (!is_damage_due(box))
         return;
     box->damaged = true;
     if (damage->harm == BOARD_HARM_CLEARED)
@@ -244,6 +255,10 @@ void ftc_board_step(void)
     self->steps++;
     if (++box->outcome->steps > STEP_LIMIT(box->plan))
         board_violate(box, "no end after %u steps", box->outcome->steps);
+    if (box->outcome->steps == box->plan->revoke_step) {
+        box->must_revoke = true;
+        launcher_notice(box);
+    }
     if (box->self < box->plan->ranks)
         do_damage(box);
     if (box->self < box->plan->ranks && must_die(box)) {

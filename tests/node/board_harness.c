@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "include/ftcoll.h"
 #include "node/segment/board_memory.h"
 #include "node/segment/internal.h"
 #include "tests/node/board_box.h"
@@ -29,7 +30,13 @@ static void asleep(void *arg, bool asleep)
 static void mismatch(void *arg, int rank, const struct ftc_signature *theirs)
 {
     struct actor *actor = arg;
+    const struct board_departure *departure = &actor->box->plan->departure;
 
+    if (theirs->kind == FTC_CALL_CLOSE && departure->op > 0 && departure->rank == rank &&
+        !departure->revokes && !ftc_set_has(ftc_board_known(actor->board), rank)) {
+        actor->box->outcome->mismatch = true;
+        fibers_end(actor->box);
+    }
     board_violate(actor->box, "rank %d in operation %d takes rank %d to be in %s of %d bytes",
                   actor->rank, actor->called - 1, rank, ftc_call_kind_name(theirs->kind),
                   (int)theirs->size);
@@ -54,6 +61,8 @@ static void damaged(void *arg, const char *what)
     struct actor *actor = arg;
     struct board_box *box = actor->box;
 
+    if (box->stopping)
+        return;
     if (actor->rank != box->plan->damage.rank || !box->damaged)
         board_violate(box, "rank %d in operation %d: %s", actor->rank, actor->called - 1, what);
     ftc_set_add(&box->killed, actor->rank);
@@ -103,7 +112,7 @@ static bool allow_copies(void *arg, int rank)
     const struct actor *actor = arg;
     const struct board_plan *plan = actor->box->plan;
 
-    if (actor->box->actor[rank].called == 0)
+    if (actor->box->actor[rank].called == 0 && !ftc_set_has(&actor->box->killed, rank))
         board_violate(actor->box, "rank %d asks for rank %d, which may not have joined",
                       actor->rank, rank);
     return plan->copies != BOARD_COPIES_FORBIDDEN || actor->rank % 2 == 0;
@@ -120,6 +129,14 @@ static bool may_copy(const struct actor *actor, int rank)
     return !ftc_set_has(&box->killed, rank) || test_random_chance(&box->random, 50);
 }
 
+/* After the call the caller of the other rank may use its buffers for something else. */
+static void check_calls(const struct actor *actor, int rank)
+{
+    if (!actor->box->actor[rank].calls)
+        board_violate(actor->box, "rank %d copies from or to rank %d, whose call has ended",
+                      actor->rank, rank);
+}
+
 static bool copy_bytes(const struct actor *actor, int rank, unsigned char *to,
                        const unsigned char *from, size_t size)
 {
@@ -129,8 +146,10 @@ static bool copy_bytes(const struct actor *actor, int rank, unsigned char *to,
     if (!may_copy(actor, rank))
         return false;
     box->copies++;
+    check_calls(actor, rank);
     memcpy(to, from, size / 2);
     ftc_board_step();
+    check_calls(actor, rank);
     if (!fails)
         memcpy(to + size / 2, from + size / 2, size - size / 2);
     return !fails;
@@ -148,21 +167,63 @@ static bool copy_to(void *arg, int rank, uint64_t address, const void *from, siz
 
 /* --- ranks and launcher --- */
 
+static void revoke_by(struct board_box *box, struct ftc_board *board)
+{
+    box->revoked = true;
+    ftc_board_revoke(board);
+}
+
+/* True: this rank makes no more calls. */
+static bool departs(struct actor *actor)
+{
+    const struct board_departure *departure = &actor->box->plan->departure;
+
+    if (departure->rank != actor->rank || departure->op != actor->called + 1)
+        return false;
+    if (departure->revokes)
+        revoke_by(actor->box, actor->board);
+    return true;
+}
+
+/* False: it was the last call. */
+static bool make_call(struct actor *actor)
+{
+    const struct board_damage *damage = &actor->box->plan->damage;
+    struct ftc_call call;
+    unsigned char *receive = ledger_prepare(actor, &call);
+
+    actor->called++;
+    actor->calls = true;
+    int status = ftc_board_call(actor->board, &call, receive);
+    actor->calls = false;
+    if (status == FTC_ERR_REVOKED)
+        ledger_check_revoked(actor);
+    else if (damage->step == 0 || actor->rank != damage->rank) /* its deliveries bind no other */
+        ledger_check(actor, status);
+    actor->returned++;
+    return status != FTC_ERR_REVOKED;
+}
+
+/* A process that has closed a board is still there, and may still be damaged or killed. */
+static void part(struct actor *actor)
+{
+    ftc_board_close(actor->board);
+    actor->board = NULL;
+    actor->closed = actor->box->fiber[actor->rank].steps;
+    for (int i = 0; i < BOARD_LINGERING; i++)
+        ftc_board_step();
+}
+
 static void live(struct actor *actor)
 {
     const struct board_plan *plan = actor->box->plan;
 
-    while (actor->called < plan->length) {
-        struct ftc_call call;
-        unsigned char *receive = ledger_prepare(actor, &call);
-        actor->called++;
-        int status = ftc_board_call(actor->board, &call, receive);
-        if (plan->damage.step == 0 ||
-            actor->rank != plan->damage.rank) /* its deliveries bind no other rank */
-            ledger_check(actor, status);
-        actor->returned++;
-    }
-    ftc_board_check_own(actor->board); /* as ftc_finalize() does while it lingers */
+    while (actor->called < plan->length && !departs(actor) && make_call(actor))
+        ;
+    if (plan->own_file)
+        part(actor);
+    else
+        ftc_board_check_own(actor->board); /* as ftc_finalize() does while it lingers */
 }
 
 static int next_to_declare(const struct board_box *box)
@@ -184,7 +245,10 @@ static void declare(struct board_box *box)
         ftc_board_step();
         ftc_segment_declare(segment, rank, &failure);
         ftc_set_add(&box->declared, rank);
-        ftc_board_ring_all(segment);
+        if (box->plan->own_file)
+            ftc_board_ring_own(box->file[box->plan->ranks], box->plan->ranks);
+        else
+            ftc_board_ring_all(segment);
     }
 }
 
@@ -204,7 +268,11 @@ void fiber_body(struct board_box *box, int fiber)
     }
     for (;;) {
         declare(box);
-        fiber_wait(box, FIBER_IDLE);
+        if (box->must_revoke)
+            revoke_by(box, box->thread);
+        box->must_revoke = false;
+        if (next_to_declare(box) < 0)
+            fiber_wait(box, FIBER_IDLE);
     }
 }
 
@@ -222,9 +290,11 @@ struct board_box *board_box_make(void)
 
 void board_box_free(struct board_box *box)
 {
-    for (int ranks = 1; ranks <= BOARD_RANKS; ranks++)
+    for (int ranks = 1; ranks <= BOARD_RANKS; ranks++) {
+        ftc_board_file_close(box->file[ranks]);
         if (box->job[ranks].segment != NULL)
             scratch_job_remove(&box->job[ranks]);
+    }
     fibers_free(box);
     free(box);
 }
@@ -235,9 +305,14 @@ static struct ftc_segment *fresh_segment(struct board_box *box)
     int ranks = box->plan->ranks;
     struct scratch_job *job = &box->job[ranks];
 
-    if (job->segment == NULL)
+    if (job->segment == NULL) {
         scratch_job_make(job, ranks);
-    struct ftc_board_memory memory = ftc_segment_board(job->segment);
+        ck_assert_int_eq(ftc_board_file_open(&box->file[ranks], job->segment, 1, 0, ranks), 0);
+        ftc_board_file_unlink(box->file[ranks]);
+    }
+    struct ftc_board_memory memory = box->plan->own_file ? *ftc_board_file_memory(box->file[ranks])
+                                                         : ftc_segment_board(job->segment);
+    box->memory = memory;
     memset(memory.places, 0, FTC_BOARD_DEPTH * sizeof(*memory.places));
     memset(memory.progress, 0, (size_t)ranks * sizeof(*memory.progress));
     memset(memory.posts, 0, FTC_BOARD_DEPTH * memory.post_stride);
@@ -250,10 +325,12 @@ static struct ftc_segment *fresh_segment(struct board_box *box)
     return job->segment;
 }
 
-static void open_board(struct actor *actor, struct ftc_segment *segment)
+static void open_board(struct actor *actor, struct ftc_segment *segment, struct ftc_board **board)
 {
     const struct board_plan *plan = actor->box->plan;
     struct ftc_board_setup setup = {.segment = segment,
+                                    .file = plan->own_file ? actor->box->file[plan->ranks] : NULL,
+                                    .ranks = plan->ranks,
                                     .rank = actor->rank,
                                     .share = plan->share,
                                     .spins = plan->spins,
@@ -276,7 +353,7 @@ static void open_board(struct actor *actor, struct ftc_segment *segment)
                                              .wake = wake,
                                              .fence_all = fence_all}};
 
-    ck_assert_int_eq(ftc_board_open(&actor->board, &setup), 0);
+    ck_assert_int_eq(ftc_board_open(board, &setup), 0);
 }
 
 static void start(struct board_box *box)
@@ -290,8 +367,12 @@ static void start(struct board_box *box)
         actor->box = box;
         actor->rank = rank;
         actor->called = actor->returned = 0;
-        open_board(actor, segment);
+        actor->calls = false;
+        actor->closed = 0;
+        open_board(actor, segment, &actor->board);
     }
+    open_board(&box->actor[0], segment, &box->thread);
+    box->revoked = box->must_revoke = box->stopping = false;
     box->copies = 0;
     box->damaged = false;
     ck_assert_int_eq(ftc_set_init(&box->killed, ranks), 0);
@@ -305,6 +386,8 @@ static void start(struct board_box *box)
 static void stop(struct board_box *box)
 {
     box->outcome->copies = box->copies;
+    box->stopping = true;
+    ftc_board_close(box->thread);
     for (int rank = 0; rank < box->plan->ranks; rank++) {
         box->outcome->taken[rank] = box->fiber[rank].steps;
         ftc_board_close(box->actor[rank].board);

@@ -22,11 +22,12 @@
 #include "base/settings.h"
 #include "collectives/call.h"
 
-#define BOARD_RANKS  40   /* most ranks of a plan */
-#define BOARD_LENGTH 64   /* most operations */
-#define BOARD_SIZE   2560 /* most bytes of a contribution */
-#define BOARD_KILLS  4
-#define BOARD_FORCED 4
+#define BOARD_RANKS     40   /* most ranks of a plan */
+#define BOARD_LENGTH    64   /* most operations */
+#define BOARD_SIZE      2560 /* most bytes of a contribution */
+#define BOARD_KILLS     4
+#define BOARD_FORCED    4
+#define BOARD_LINGERING 12 /* steps that a rank takes after it has closed its board */
 
 struct board_operation {
     enum ftc_call_kind kind;
@@ -60,6 +61,14 @@ struct board_damage {
     uint32_t step;
     unsigned place;
     enum board_harm harm;
+    bool lingers; /* the step is counted from when the rank has closed its board */
+};
+
+/* Before its `op`-th operation, counted from 1, a rank closes its board; 0: never. If it revokes,
+ * it does that first. */
+struct board_departure {
+    int rank, op;
+    bool revokes;
 };
 
 /* Before step `step`, counted over all fibers, the scheduler switches to a rank or, for the number
@@ -91,6 +100,9 @@ struct board_plan {
     struct board_kill kill[BOARD_KILLS];
     struct board_damage damage;
     struct board_switch forced[BOARD_FORCED];
+    bool own_file; /* the board has a file of its own, and is closed by each rank that ends */
+    struct board_departure departure;
+    uint32_t revoke_step; /* at this step, counted over all fibers, another thread revokes; 0: no */
     enum board_policy policy;
     enum ftc_share share;
     int spins, yields;
@@ -112,6 +124,8 @@ struct board_outcome {
     bool asleep;                 /* some rank slept */
     int copies;                  /* copies between the memories of ranks */
     unsigned forced;             /* switches that the plan forced */
+    unsigned revoked;            /* calls that a revoke ended */
+    bool mismatch;               /* it was found that a rank had left early, which ends the run */
 };
 
 /* Runs plans. It owns the fibers and segments that they run on. Fails the test on error. */

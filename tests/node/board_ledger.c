@@ -240,6 +240,19 @@ static void record(const struct actor *actor, const struct ftc_board_report *rep
         values_fold(box, op, report->failed, box->plan->ranks, fact->value);
 }
 
+void ledger_check_revoked(struct actor *actor)
+{
+    struct ftc_board_report report;
+
+    if (!actor->box->revoked)
+        board_violate(actor->box, "rank %d: operation %d is revoked by nobody", actor->rank,
+                      actor->returned);
+    check_buffers(actor, &actor->box->plan->program[actor->returned]);
+    ftc_board_report(actor->board, &report);
+    check_failed(actor, report.failed);
+    actor->box->outcome->revoked++;
+}
+
 void ledger_check(struct actor *actor, int status)
 {
     const struct board_operation *o = &actor->box->plan->program[actor->returned];

@@ -130,6 +130,42 @@ static void run_ahead(struct board_plan *plan, struct test_random *random)
         plan->policy = BOARD_RUN;
 }
 
+/* A rank leaves early, or a rank revokes and leaves, or another thread revokes. Or none of it. */
+static void random_departure(struct board_plan *plan, struct test_random *random)
+{
+    plan->own_file = test_random_chance(random, 50);
+    if (test_random_chance(random, 10))
+        plan->revoke_step =
+            (uint32_t)test_random_between(random, 1, 1 << test_random_between(random, 3, 11));
+    if (!test_random_chance(random, 12))
+        return;
+    plan->departure =
+        (struct board_departure){.rank = (int)test_random_between(random, 0, plan->ranks - 1),
+                                 .op = (int)test_random_between(random, 1, plan->length),
+                                 .revokes = !plan->own_file || test_random_chance(random, 50)};
+    if (test_random_chance(random, 50))
+        plan->kill[0] = (struct board_kill){plan->departure.rank,
+                                            (uint32_t)test_random_between(random, 1, 100)};
+}
+
+/* A pair is revoked while it copies. */
+static void revoke_pair(struct board_plan *plan, struct test_random *random)
+{
+    struct board_operation o = {.kind = FTC_CALL_ALLREDUCE, .size = BOARD_SIZE};
+
+    plan->ranks = 2;
+    plan->length = 0;
+    plan->program[plan->length++] = (struct board_operation){.kind = FTC_CALL_BARRIER};
+    plan->program[plan->length++] = o;
+    plan->spins = plan->yields = 0;
+    plan->copies = BOARD_COPIES_WORK;
+    plan->departure.op = 0;
+    plan->damage.step = 0;
+    for (int i = 0; i < BOARD_KILLS; i++)
+        plan->kill[i].step = 0;
+    plan->revoke_step = (uint32_t)test_random_between(random, 1, 400);
+}
+
 void board_plan_random(struct board_plan *plan, uint64_t seed)
 {
     struct test_random random = {seed};
@@ -153,6 +189,13 @@ void board_plan_random(struct board_plan *plan, uint64_t seed)
         random_damage(plan, &random);
     if (test_random_chance(&random, 8))
         run_ahead(plan, &random);
+    random_departure(plan, &random);
+    if (test_random_chance(&random, 3))
+        revoke_pair(plan, &random);
+    if (plan->own_file && plan->damage.step > 0 && test_random_chance(&random, 30)) {
+        plan->damage.lingers = true;
+        plan->damage.step = (uint32_t)test_random_between(&random, 1, BOARD_LINGERING);
+    }
     /* A rank that sleeps while its mark is damaged finds that when it wakes. */
     plan->time_limits |= plan->damage.step > 0;
 }
@@ -181,6 +224,15 @@ const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WOR
         at += snprintf(words + at, (size_t)(BOARD_WORDS - at),
                        "; damage %d of rank %d, place %u, at %u", plan->damage.harm,
                        plan->damage.rank, plan->damage.place, plan->damage.step);
+    if (plan->departure.op > 0 && at < BOARD_WORDS)
+        at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; rank %d leaves%s before %d",
+                       plan->departure.rank, plan->departure.revokes ? ", and revokes," : "",
+                       plan->departure.op - 1);
+    if (plan->revoke_step > 0 && at < BOARD_WORDS)
+        at +=
+            snprintf(words + at, (size_t)(BOARD_WORDS - at), "; revoked at %u", plan->revoke_step);
+    if (plan->own_file && at < BOARD_WORDS)
+        at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; file of its own");
     for (int i = 0; i < BOARD_FORCED && at < BOARD_WORDS; i++)
         if (plan->forced[i].step > 0)
             at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; at %u to %d",

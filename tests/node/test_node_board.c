@@ -1,7 +1,8 @@
 /*
  * Stops the node board at each of its steps (board_harness.h): by storms of random plans; at every
  * step of every rank of small programs; in every interleaving of smaller programs with few
- * switches; and with each post damaged at each step. The tests find each deliberate fault.
+ * switches; revoked at each step; and with each post damaged at each step. The tests find each
+ * deliberate fault.
  *
  * FTC_TEST_SEED=n makes the storm's plan of that seed the first, so that a failure shows again.
  * FTC_TEST_PLANS sets how many plans a storm has. FTC_TEST_FOLLOWERS sets how many operations come
@@ -240,6 +241,46 @@ START_TEST(each_rank_may_die_at_each_step)
 }
 END_TEST
 
+/* --- every revoke --- */
+
+/* Another thread revokes at each step of all fibers. Then also kills a rank at some step. */
+static unsigned revoke_everywhere(struct board_plan *plan, struct test_random *random)
+{
+    struct board_outcome reference, outcome;
+    unsigned revoked = 0;
+
+    run(plan, &reference);
+    for (uint32_t step = 1; step <= reference.steps; step++) {
+        plan->revoke_step = step;
+        plan->kill[0].step = 0;
+        run(plan, &outcome);
+        revoked += outcome.revoked;
+        plan->kill[0].rank = (int)test_random_between(random, 0, plan->ranks - 1);
+        plan->kill[0].step = (uint32_t)test_random_between(random, 1, reference.taken[0]);
+        run(plan, &outcome);
+    }
+    return revoked;
+}
+
+START_TEST(a_call_may_be_revoked_at_each_step)
+{
+    struct test_random random = test_random_start();
+    size_t first = (size_t)_i % EVERY;
+    unsigned revoked = 0;
+
+    for (enum board_policy policy = 0; policy < BOARD_POLICIES; policy++) {
+        struct board_plan plan;
+        small_program(&plan, plan_ranks(_i), first, (first + 1) % EVERY);
+        plan.policy = policy;
+        plan.own_file = policy % 2 == 0;
+        plan.seed = test_random_bits(&random);
+        plan.copies = BOARD_COPIES_WORK;
+        revoked += revoke_everywhere(&plan, &random);
+    }
+    ck_assert_uint_gt(revoked, 0);
+}
+END_TEST
+
 /* --- every damage --- */
 
 /* One rank runs ahead of the other, as far as it may, and then waits for it. */
@@ -263,7 +304,7 @@ static void damage_at(struct board_plan *plan, int rank, uint32_t step)
     for (unsigned place = 0; place < FTC_BOARD_DEPTH; place++) {
         for (enum board_harm harm = 0; harm < BOARD_HARMS; harm++) {
             plan->policy = (enum board_policy)((step + place + (unsigned)harm) % BOARD_POLICIES);
-            plan->damage = (struct board_damage){rank, step, place, harm};
+            plan->damage = (struct board_damage){rank, step, place, harm, false};
             run(plan, &outcome);
         }
     }
@@ -367,6 +408,7 @@ int main(void)
     add_case(suite, "storm", a_storm_finds_nothing, 0, 1);
     add_case(suite, "mutations", a_storm_finds_each_mutation, 1, MUTANTS);
     add_case(suite, "kills", each_rank_may_die_at_each_step, 0, (MOST_RANKS - 1) * EVERY);
+    add_case(suite, "revokes", a_call_may_be_revoked_at_each_step, 0, (MOST_RANKS - 1) * EVERY);
     add_case(suite, "damage", each_post_may_be_damaged_at_each_step, 0, EVERY);
     add_case(suite, "interleavings", two_ranks_may_be_interleaved_in_any_way, 0,
              COPY_MODES * EVERY);
