@@ -296,7 +296,9 @@ void ftc_board_look(struct ftc_board *b);
 bool ftc_board_is_revoked(struct ftc_board *b);
 /* Store *left*: this rank touches the board no more. */
 void ftc_board_leave(struct ftc_board *b);
-/* The same, and wake those who might wait for this rank. */
+/* Does this nonzero word say *left*? Otherwise it is damaged. */
+bool ftc_board_says_left(const struct ftc_board *b, uint64_t left);
+/* The same as ftc_board_leave(), and wake those who might wait for this rank. */
 void ftc_board_give_up(struct ftc_board *b);
 /* End this round for this rank, whose reads are done. */
 void ftc_board_finish(struct ftc_board *b, bool collecting);

@@ -181,6 +181,8 @@ void ftc_board_check_own(struct ftc_board *b)
         return;
     if (FTC_BOARD_LOAD(b->memory.progress[b->rank].finished) != b->own_finished)
         b->set.host.damaged(b->set.host.arg, "this process's own count of rounds has changed");
+    if (FTC_BOARD_LOAD(b->memory.progress[b->rank].left) != 0)
+        b->set.host.damaged(b->set.host.arg, "others take this process to have left");
     for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++) {
         uint64_t end = b->place[i].end;
         bool unwritten = end == b->round + 1 && b->awaited_end != 0; /* it waits for a buffer */

@@ -54,6 +54,7 @@
     X(LEFT_UNREVOKED, "a rank that has left a revoked board is taken to be in another call")       \
     X(LEFT_FAILED, "a rank that has left and failed is taken to be in another call")               \
     X(LEFT_DAMAGED, "a damaged post of a rank that has left is awaited for ever")                  \
+    X(LEFT_UNCHECKED, "a damaged word *left* is believed")                                         \
     X(NO_LAST_LOOK, "no look between counting oneself asleep and sleeping")                        \
     X(NO_BUMP, "sleepers are woken without the bell")                                              \
     X(NO_FAN_OUT, "two are woken, and no more")                                                    \

@@ -147,7 +147,8 @@ static bool may_copy(struct ftc_board *b, uint64_t first)
 {
     ftc_board_look(b);
     return !ftc_set_has(&b->known, partner(b)) && has_posted(b, first) &&
-           !has_posted(b, first + 1) && FTC_BOARD_LOAD(b->memory.progress[partner(b)].left) == 0;
+           !has_posted(b, first + 1) &&
+           !ftc_board_says_left(b, FTC_BOARD_LOAD(b->memory.progress[partner(b)].left));
 }
 
 /* This rank found the board revoked. It copies no more, and waits until the other member copies no

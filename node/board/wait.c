@@ -176,7 +176,16 @@ void ftc_board_leave(struct ftc_board *b)
 {
     uint64_t rounds = FTC_BOARD_MUTATED(LEFT_EARLY) && b->round > 0 ? b->round - 1 : b->round;
 
-    FTC_BOARD_STORE(b->memory.progress[b->rank].left, rounds + 1);
+    FTC_BOARD_STORE(b->memory.progress[b->rank].left,
+                    ftc_board_mark(rounds + 1, b->set.communicator));
+}
+
+bool ftc_board_says_left(const struct ftc_board *b, uint64_t left)
+{
+    uint64_t end = left & FTC_BOARD_ROUND_MASK;
+
+    return end > 0 &&
+           (left == ftc_board_mark(end, b->set.communicator) || FTC_BOARD_MUTATED(LEFT_UNCHECKED));
 }
 
 /* Ranks that wait for this one are in a round that it does not take part in. */
@@ -204,15 +213,16 @@ void ftc_board_give_up(struct ftc_board *b)
 }
 
 /* agreement.md, "Left". *left* is read before *revoked*, and before what this rank awaits. */
-static void look_at_leaver(struct ftc_board *b, int rank, uint64_t rounds)
+static void look_at_leaver(struct ftc_board *b, int rank, uint64_t left)
 {
     static const struct ftc_signature closed = {.kind = FTC_CALL_CLOSE, .root = -1};
+    bool sound = ftc_board_says_left(b, left);
 
     if (!FTC_BOARD_MUTATED(LEFT_UNREVOKED) && ftc_board_is_revoked(b))
         return;
-    if (rounds <= b->round)
+    if (sound && (left & FTC_BOARD_ROUND_MASK) <= b->round + 1)
         b->set.host.mismatch(b->set.host.arg, rank, &closed);
-    else if (ftc_board_awaits(b, rank) && !FTC_BOARD_MUTATED(LEFT_DAMAGED))
+    else if ((!sound || ftc_board_awaits(b, rank)) && !FTC_BOARD_MUTATED(LEFT_DAMAGED))
         ftc_board_accuse(b, rank);
 }
 
@@ -226,8 +236,8 @@ static bool is_in_vain(struct ftc_board *b)
         int rank = b->member[i];
         uint64_t left = FTC_BOARD_LOAD(b->memory.progress[rank].left);
         bool failed = ftc_set_has(&b->known, rank) && !FTC_BOARD_MUTATED(LEFT_FAILED);
-        if (left != 0 && !failed)
-            look_at_leaver(b, rank, left - 1);
+        if (left != 0 && rank != b->rank && !failed)
+            look_at_leaver(b, rank, left);
     }
     return ftc_board_is_revoked(b);
 }

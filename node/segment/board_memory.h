@@ -80,8 +80,9 @@ struct ftc_board_progress {
      * rank clears it. */
     _Atomic uint64_t wanted;
     _Atomic uint32_t bell; /* futex word; its rank and the launcher write */
-    /* The rounds that this rank has gone through, + 1, when it touches the board no more; 0 before.
-     * Its rank writes. Release: all that it posted is there. */
+    /* When its rank touches the board no more: the rounds that it has gone through, + 1, as a mark
+     * whose check is the number of the communicator. 0 before. Its rank writes. Release: all that
+     * it posted is there. */
     _Atomic uint64_t left;
 };
 

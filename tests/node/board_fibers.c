@@ -240,8 +240,10 @@ static void do_damage(struct board_box *box)
         post->mark ^= FTC_BOARD_VOID;
     else if (damage->harm == BOARD_HARM_SIGNATURE)
         post->signature.size ^= 0x40;
-    else
+    else if (damage->harm == BOARD_HARM_FINISHED)
         memory.progress[damage->rank].finished = 0;
+    else
+        memory.progress[damage->rank].left ^= 2;
 }
 
 /* Called between two touches of shared memory. */

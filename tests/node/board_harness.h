@@ -54,6 +54,7 @@ enum board_harm {
     BOARD_HARM_VOID,  /* the mark says that survivors had settled on it */
     BOARD_HARM_SIGNATURE,
     BOARD_HARM_FINISHED, /* the count of rounds is damaged, not the post */
+    BOARD_HARM_LEFT,     /* a bit of the word that says that it has left */
     BOARD_HARMS
 };
 struct board_damage {

@@ -3,10 +3,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/set.h"
+#include "include/ftcoll.h"
 #include "node/board/board.h"
 #include "node/system/futex.h"
 #include "scratch.h"
@@ -16,6 +18,7 @@
 #define RANKS     3
 #define NUMBER    0x2a000003u
 #define LOWEST    1
+#define LEFT_EXIT 10
 
 static const int rank_of[JOB_RANKS] = {-1, 1, -1, 2, -1, 0};
 static const int job_rank[RANKS] = {5, 1, 3};
@@ -77,8 +80,8 @@ static void never(void *arg, const char *what)
 
 static void mismatch(void *arg, int rank, const struct ftc_signature *theirs)
 {
-    (void)rank;
-    (void)theirs;
+    if (rank == 2 && theirs->kind == FTC_CALL_CLOSE)
+        _exit(LEFT_EXIT);
     never(arg, "ranks are in different calls");
 }
 
@@ -247,6 +250,70 @@ START_TEST(a_member_that_dies_is_known_by_its_rank_in_the_communicator)
 }
 END_TEST
 
+/* Rank 2 revokes instead of its second operation, in which the others wait for it. */
+static int combine_and_revoke(void *arg)
+{
+    static unsigned char bits[8];
+    struct ftc_call call = {
+        .signature = {.kind = FTC_CALL_ALLREDUCE, .type = 5, .root = -1, .size = sizeof(bits)},
+        .input = bits,
+        .combine = unite};
+    struct rank rank;
+
+    join(&rank, *(int *)arg);
+    if (take_part(&rank, 8) != 7)
+        return 1;
+    if (rank.self == 2)
+        ftc_board_revoke(rank.board);
+    else if (ftc_board_call(rank.board, &call, bits) != FTC_ERR_REVOKED)
+        return 2;
+    if (ftc_board_operations(rank.board) != (rank.self == 2 ? 1 : 2))
+        return 3;
+    ftc_board_file_unlink(rank.file);
+    leave(&rank);
+    return 0;
+}
+
+START_TEST(a_revoke_ends_the_calls_of_those_that_sleep)
+{
+    pid_t child[RANKS];
+
+    for (int rank = 0; rank < RANKS; rank++)
+        child[rank] = scratch_fork(combine_and_revoke, &rank);
+    for (int rank = 0; rank < RANKS; rank++)
+        scratch_wait_success(child[rank]);
+    ck_assert_int_eq(files(), 0);
+}
+END_TEST
+
+/* Rank 2 leaves before the second operation. The others find that, and exit as mismatch() does. */
+static int combine_and_leave(void *arg)
+{
+    struct rank rank;
+
+    join(&rank, *(int *)arg);
+    if (take_part(&rank, 8) != 7)
+        return 1;
+    if (rank.self != 2)
+        (void)take_part(&rank, 8);
+    leave(&rank);
+    return 0;
+}
+
+START_TEST(a_rank_that_has_left_is_not_awaited)
+{
+    pid_t child[RANKS];
+
+    for (int rank = 0; rank < RANKS; rank++)
+        child[rank] = scratch_fork(combine_and_leave, &rank);
+    scratch_wait_success(child[2]);
+    for (int rank = 0; rank < 2; rank++) {
+        int status = scratch_wait(child[rank]);
+        ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == LEFT_EXIT);
+    }
+}
+END_TEST
+
 static int open_and_die(void *arg)
 {
     struct rank rank;
@@ -288,6 +355,8 @@ int main(void)
     tcase_add_checked_fixture(stories, setup, teardown);
     tcase_add_test(stories, three_of_six_ranks_have_a_board_and_leave_nothing);
     tcase_add_test(stories, a_member_that_dies_is_known_by_its_rank_in_the_communicator);
+    tcase_add_test(stories, a_revoke_ends_the_calls_of_those_that_sleep);
+    tcase_add_test(stories, a_rank_that_has_left_is_not_awaited);
     tcase_add_test(stories, what_members_leave_that_died_goes_with_the_segment);
     tcase_add_test(stories, a_file_of_another_size_is_refused);
     suite_add_tcase(suite, stories);
