@@ -148,8 +148,8 @@ static void random_departure(struct board_plan *plan, struct test_random *random
                                             (uint32_t)test_random_between(random, 1, 100)};
 }
 
-/* A pair is revoked while it copies. */
-static void revoke_pair(struct board_plan *plan, struct test_random *random)
+/* A pair is revoked, or loses a rank, while it copies. */
+static void disturb_pair(struct board_plan *plan, struct test_random *random)
 {
     struct board_operation o = {.kind = FTC_CALL_ALLREDUCE, .size = BOARD_SIZE};
 
@@ -164,6 +164,11 @@ static void revoke_pair(struct board_plan *plan, struct test_random *random)
     for (int i = 0; i < BOARD_KILLS; i++)
         plan->kill[i].step = 0;
     plan->revoke_step = (uint32_t)test_random_between(random, 1, 400);
+    if (!test_random_chance(random, 40))
+        return;
+    plan->revoke_step = 0;
+    plan->kill[0].rank = (int)test_random_between(random, 0, 1);
+    plan->kill[0].step = (uint32_t)test_random_between(random, 1, 200);
 }
 
 void board_plan_random(struct board_plan *plan, uint64_t seed)
@@ -191,7 +196,7 @@ void board_plan_random(struct board_plan *plan, uint64_t seed)
         run_ahead(plan, &random);
     random_departure(plan, &random);
     if (test_random_chance(&random, 3))
-        revoke_pair(plan, &random);
+        disturb_pair(plan, &random);
     if (plan->own_file && plan->damage.step > 0 && test_random_chance(&random, 30)) {
         plan->damage.lingers = true;
         plan->damage.step = (uint32_t)test_random_between(&random, 1, BOARD_LINGERING);
