@@ -1,5 +1,4 @@
 /* The pool of buffers, which are used again. */
-#include <check.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* Sets and buffers. Random operations on a set are compared with a plain array of flags.
  * Allocations fail on request. */
-#include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* Error texts, log lines and the clock. */
-#include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

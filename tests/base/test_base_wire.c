@@ -1,5 +1,4 @@
 /* The wire format: exact bytes, round trips, and everything that a decoder must refuse. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 

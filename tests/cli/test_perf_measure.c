@@ -1,5 +1,4 @@
 /* How ftcoll-perf measures: an operation made up here, in a job of one rank. */
-#include <check.h>
 #include <time.h>
 
 #include "cli/perf/measure.h"

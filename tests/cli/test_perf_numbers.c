@@ -1,5 +1,4 @@
 /* The arithmetic of ftcoll-perf, and its command line. */
-#include <check.h>
 #include <string.h>
 
 #include "cli/perf/numbers.h"

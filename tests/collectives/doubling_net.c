@@ -2,11 +2,11 @@
  * call, so there is none for each message. */
 #include "tests/collectives/doubling_net.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "tests/suite.h"
 
 struct packet {
     struct packet *next;

@@ -2,7 +2,7 @@
 #include "tests/collectives/gossip_ending.h"
 
 #include "tests/random.h"
-#include <check.h>
+#include "tests/suite.h"
 #include <math.h>
 #include <string.h>
 

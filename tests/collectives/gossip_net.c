@@ -1,13 +1,13 @@
 /* A few ranks that gossip over channels of their own. */
 #include "tests/collectives/gossip_net.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "tests/random.h"
+#include "tests/suite.h"
 
 struct packet {
     struct packet *next;

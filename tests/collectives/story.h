@@ -2,9 +2,8 @@
 #ifndef FTC_TEST_STORY_H
 #define FTC_TEST_STORY_H
 
-#include <check.h>
-
 #include "sim/model/cluster.h"
+#include "tests/suite.h"
 
 #define ALLREDUCE                                                                                  \
     {                                                                                              \

@@ -3,7 +3,6 @@
  * against their definitions for all small sizes. Together they must give the protocol what it
  * needs: every value once, and short gaps. The example of the paper comes out, too.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 

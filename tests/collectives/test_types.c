@@ -3,7 +3,6 @@
  * another way, on random data rich in awkward values. The loops for each instruction set of this
  * processor take part. Further tests: what is refused, and user-defined operators.
  */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* Views: conversion between ranks and positions, for random sets of members. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "collectives/agreement/view.h"

@@ -1,6 +1,5 @@
 /* The settings of broadcasts: what `auto` becomes for a member, the names of combinations, and
  * settings that cannot go together. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* INI files: what is accepted, what is refused and with which words, which source wins, and that
  * the output of print can be read back. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* The file of the administrator locks keys: no later source can give them another value. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* Settings when memory is short. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,6 +1,5 @@
 /* Settings without files: defaults, variables, assignments, rules between keys, and text that is
  * read back. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 

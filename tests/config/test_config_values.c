@@ -1,5 +1,4 @@
 /* One value: how it may be written, how it comes back, what is refused and with which words. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* Agents that hold leases, in virtual time. */
 #include "tests/detector/lease_net.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/random.h"
+#include "tests/suite.h"
 
 #define STEP  (LEASE_PERIOD / 20)
 #define BYTES FTC_LEASE_BYTES(LEASE_NODES)

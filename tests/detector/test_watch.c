@@ -3,7 +3,6 @@
  * detector/watch.h are checked for random heartbeats, deaths, late watchers and pauses of the whole
  * machine.
  */
-#include <check.h>
 #include <stdlib.h>
 
 #include "detector/watch.h"

@@ -3,12 +3,12 @@
 #ifndef FTC_TEST_SCRATCH_H
 #define FTC_TEST_SCRATCH_H
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "node/segment/segment.h"
+#include "tests/suite.h"
 
 /* Runs a suite in its own TMPDIR. Returns main()'s exit code. Afterwards removes the segments of
  * jobs made there, and the directory. This holds also when a test was killed half-way. */

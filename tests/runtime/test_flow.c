@@ -1,5 +1,4 @@
 /* Tests flow control between nodes: each question gets one answer, when it is time. */
-#include <check.h>
 
 #include "base/error.h"
 #include "collectives/frame.h"

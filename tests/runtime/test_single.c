@@ -1,6 +1,5 @@
 /* A program started without a launcher is a job of one rank. The whole API works, and wrong
  * arguments are refused. */
-#include <check.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
  * `validate_global` takes the union that an agreement among them decides; validate.bats has real
  * ones.
  */
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/error.h"

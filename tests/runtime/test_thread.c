@@ -1,6 +1,5 @@
 /* Tests the turns of the progress thread: whatever comes in, the heartbeat goes on. The test plays
  * what the thread drives. */
-#include <check.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>

@@ -6,11 +6,10 @@
 #ifndef FTC_TEST_JOB_H
 #define FTC_TEST_JOB_H
 
-#include <check.h>
-
 #include "collectives/agreement/internal.h"
 #include "include/ftcoll.h"
 #include "sim/model/ledger.h"
+#include "tests/suite.h"
 
 #define JOB_RANKS   8
 #define JOB_LETTERS 1024

@@ -1,10 +1,10 @@
 /* Makes datagrams whose whole content follows from a number, for tests of a multicast transport. */
 #include "multicast_numbers.h"
 
-#include <check.h>
 #include <poll.h>
 
 #include "base/error.h"
+#include "tests/suite.h"
 
 static unsigned char byte_of(uint64_t number, size_t at)
 {

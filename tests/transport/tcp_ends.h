@@ -2,9 +2,8 @@
 #ifndef FTC_TEST_TCP_ENDS_H
 #define FTC_TEST_TCP_ENDS_H
 
-#include <check.h>
-
 #include "base/clock.h"
+#include "tests/suite.h"
 #include "transport/tcp/endpoint.h"
 #include "transport/tcp/tcp.h"
 

@@ -1,6 +1,5 @@
 /* Tests the card that describes a queue pair. A sound card is understood. A damaged or impossible
  * card is refused. */
-#include <check.h>
 #include <string.h>
 
 #include "base/error.h"

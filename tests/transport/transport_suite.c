@@ -2,7 +2,6 @@
  * sleeping. */
 #include "transport_suite.h"
 
-#include <check.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "base/error.h"
 #include "tests/node/scratch.h"
 #include "tests/random.h"
+#include "tests/suite.h"
 
 #define RANKS   8
 #define LOST_NS (20 * FTC_NS_PER_S)
