@@ -1,52 +1,21 @@
 #!/usr/bin/env bats
 # The last operations of ranks: ftcoll-status --history, ftrun --timeout, --report and --trace, on
 # the board and by messages.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2153,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
 
 bats_require_minimum_version 1.5.0
 
-setup() {
-    export TMPDIR="$BATS_TEST_TMPDIR/tmp" XDG_CONFIG_HOME="$BATS_TEST_TMPDIR/config"
-    mkdir -p "$TMPDIR" "$XDG_CONFIG_HOME"
-    printf "[detector]\nheartbeat_timeout_ms = 20000\n" >"$XDG_CONFIG_HOME/ftcoll.ini"
-    local name
-    for name in $(compgen -v FTCOLL_); do unset "$name"; done
-    export FTCOLL_COLLECTIVES_ALGORITHM=${ALGORITHM:-auto}
-    cd "$BATS_TEST_TMPDIR" || return 1
-}
+load loop_helper
 
-teardown() {
-    if [ -z "$BATS_TEST_COMPLETED" ]; then tail -n 40 out err json 2>/dev/null || true; fi
-    if [ -n "${pid:-}" ]; then
-        kill "$pid" 2>/dev/null || true
-        wait "$pid" || true
-    fi
-}
-
-# Starts four ranks that call an allreduce each millisecond. If WHAT is not "pace", rank 2 leaves
-# the loop before operation 20.
-start() { # WHAT [ftrun options]
-    local what=$1
-    shift
-    "$FTRUN" -np 4 "$@" sh -c 'what=pace; if [ "$FTCOLL_RANK" = 2 ]; then what=$1; fi; exec "$LOOP_APP" $what 100' _ "$what" \
-        >out 2>err </dev/null 3>&- &
-    pid=$!
-}
+ini=$'[detector]\nheartbeat_timeout_ms = 20000\n'
 
 # Asks for all histories. A job with failed ranks has exit code 3.
 ask() {
-    job=$(find /dev/shm -maxdepth 1 -name "ftcoll-$(id -u)-$pid.*" | sed 's/.*-//')
-    [ -n "$job" ] || return 1
     "$STATUS" -n --json --history all "$job" >json || [ $? -eq 3 ]
 }
 
-# look FILTER: asks for the histories of the job until jq's FILTER holds, at most 30 s.
-look() {
-    local end=$((SECONDS + 30))
-    until ask && jq -ne "input.jobs[0] | $1" json >/dev/null; do
-        [ "$SECONDS" -lt "$end" ] || { echo "in vain: $1"; return 1; }
-        sleep 0.05
-    done
+look() { # FILTER
+    look_with ask "$1"
 }
 
 # Is it a trace that a viewer takes? Complete events need a duration, instants a scope.

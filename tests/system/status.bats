@@ -2,42 +2,16 @@
 # What ftcoll-status and ftrun --timeout say of running jobs, on the board and by messages.
 # shellcheck disable=SC2030,SC2031,SC2153,SC2154 # bats runs tests in subshells and sets variables
 
-setup() {
-    export TMPDIR="$BATS_TEST_TMPDIR/tmp" XDG_CONFIG_HOME="$BATS_TEST_TMPDIR/config"
-    mkdir -p "$TMPDIR" "$XDG_CONFIG_HOME"
-    local name
-    for name in $(compgen -v FTCOLL_); do unset "$name"; done
-    export FTCOLL_COLLECTIVES_ALGORITHM=${ALGORITHM:-auto}
-    cd "$BATS_TEST_TMPDIR" || return 1
+load loop_helper
+
+# Its exit code says whether all is well.
+ask() {
+    "$STATUS" --json "$job" >json || true
 }
 
-teardown() {
-    if [ -n "${pid:-}" ]; then
-        kill "$pid" 2>/dev/null || true
-        wait "$pid" || true
-    fi
-}
-
-# Starts four ranks that call an allreduce each millisecond. If WHAT is not "pace", rank 2 leaves
-# the loop before operation 20.
-start() { # WHAT [ftrun options]
-    local what=$1
-    shift
-    # shellcheck disable=SC2016 # for the ranks
-    "$FTRUN" -np 4 "$@" sh -c 'what=pace; if [ "$FTCOLL_RANK" = 2 ]; then what=$1; fi; exec "$LOOP_APP" $what 100' _ "$what" \
-        >out 2>err </dev/null 3>&- &
-    pid=$!
-}
-
-# look FILTER: asks for --json of the job until jq's FILTER holds, at most 30 s; then puts the page
-# into $output.
-look() {
-    local end=$((SECONDS + 30)) job
-    until job=$(find /dev/shm -maxdepth 1 -name "ftcoll-$(id -u)-$pid.*" | sed 's/.*-//') && [ -n "$job" ] &&
-        "$STATUS" --json "$job" >json; jq -ne "input.jobs[0] | $1" json >/dev/null; do
-        [ "$SECONDS" -lt "$end" ] || { echo "in vain: $1"; cat json; return 1; }
-        sleep 0.05
-    done
+# Waits for FILTER, and then puts the page into $output.
+look() { # FILTER
+    look_with ask "$1"
     COLUMNS=200 run "$STATUS" "$job"
     echo "$output"
 }
