@@ -7,7 +7,7 @@
 #include "cli/status.h"
 #include "runtime/choice/choice.h"
 
-int ftc_status_history(struct ftc_status *status, struct ftc_segment *segment, int wanted)
+int ftc_status_history(struct ftc_job_status *status, struct ftc_segment *segment, int wanted)
 {
     struct ftc_history_operation ring[FTC_HISTORY_ENTRIES];
 
@@ -35,14 +35,14 @@ int ftc_status_history(struct ftc_status *status, struct ftc_segment *segment, i
     return 0;
 }
 
-static const char *why_none(const struct ftc_status *status, int rank)
+static const char *why_none(const struct ftc_job_status *status, int rank)
 {
     if (status->rank[rank].node != status->own_node)
         return "it is kept on the rank's own host";
     return !status->history[rank].kept ? "[trace] history is off" : "it has called no operation";
 }
 
-void ftc_status_print_history(const struct ftc_status *status, FILE *out)
+void ftc_status_print_history(const struct ftc_job_status *status, FILE *out)
 {
     char line[FTC_HISTORY_LINE], cause[FTC_STATUS_TEXT];
 

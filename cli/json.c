@@ -41,10 +41,12 @@ static json_t *set_json(const struct ftc_set *set)
 static json_t *activity_json(const struct ftc_status_activity *activity)
 {
     return json_pack(
-        "{s:o, s:b, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o, s:o}", //
-        "operation", name_or_null(activity->kind, ftc_status_kind_name(activity->kind)),          //
-        "certain", activity->certain,                                                             //
-        "communicator", number(activity->communicator),                                           //
+        "{s:o, s:b, s:o, s:s?, s:o, s:o, s:o, s:[oo], s:o, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o, "
+        "s:o}",                                                                                //
+        "operation", name_or_null(activity->kind, ftc_status_kind_name(activity->kind)),       //
+        "certain", activity->certain,                                                          //
+        "communicator", number(activity->communicator),                                        //
+        "communicator_name", activity->communicator != 0 ? activity->communicator_name : NULL, //
         "algorithm",
         activity->algorithm != NULL ? json_string(activity->algorithm) : json_null(),    //
         "number", number(activity->op),                                                  //
@@ -127,7 +129,7 @@ static json_t *carriers_json(const struct ftc_status_rank *rank)
 }
 
 /* Returns null if no stack was asked for, or if the rank has no process here. */
-static json_t *stack_json(const struct ftc_status *status, int rank)
+static json_t *stack_json(const struct ftc_job_status *status, int rank)
 {
     const struct ftc_status_stack *stack = status->stack != NULL ? &status->stack[rank] : NULL;
     if (stack == NULL || !stack->taken)
@@ -143,12 +145,12 @@ static json_t *stack_json(const struct ftc_status *status, int rank)
 }
 
 /* A time as nanoseconds after the start of the job. */
-static json_t *moment(const struct ftc_status *status, uint64_t ns)
+static json_t *moment(const struct ftc_job_status *status, uint64_t ns)
 {
     return ns != 0 ? json_integer((json_int_t)(ns - status->started_ns)) : json_null();
 }
 
-static json_t *operation_json(const struct ftc_status *status,
+static json_t *operation_json(const struct ftc_job_status *status,
                               const struct ftc_history_operation *o)
 {
     char text[24];
@@ -173,7 +175,7 @@ static json_t *operation_json(const struct ftc_status *status,
 }
 
 /* Returns null if no history was asked for, or if there is none here. */
-static json_t *history_json(const struct ftc_status *status, int rank)
+static json_t *history_json(const struct ftc_job_status *status, int rank)
 {
     const struct ftc_status_history *history =
         status->history != NULL ? &status->history[rank] : NULL;
@@ -185,7 +187,7 @@ static json_t *history_json(const struct ftc_status *status, int rank)
     return array;
 }
 
-static json_t *rank_json(const struct ftc_status *status, int i)
+static json_t *rank_json(const struct ftc_job_status *status, int i)
 {
     const struct ftc_status_rank *rank = &status->rank[i];
     bool gone = rank->state == FTC_STATUS_ENDED || rank->state == FTC_STATUS_FAILED;
@@ -206,8 +208,8 @@ static json_t *rank_json(const struct ftc_status *status, int i)
         "called", number(rank->called),                                                           //
         "returned", number(rank->returned),                                                       //
         "lag", number(rank->lag),                                                                 //
-        "finally_waits_for", rank_or_null(rank->culprit),                                         //
-        "awaited_by", rank->blamed,                                                               //
+        "finally_waits_for", rank_or_null(status->link[i].end),                                   //
+        "awaited_by", status->link[i].waiters,                                                    //
         "activity", activity_json(&rank->activity),                                               //
         "counters", counters_json(rank),                                                          //
         "carriers", carriers_json(rank),                                                          //
@@ -253,7 +255,7 @@ static json_t *broadcast_json(const struct ftc_status_broadcast *broadcast)
                      "name", name);
 }
 
-static json_t *ranks_json(const struct ftc_status *status)
+static json_t *ranks_json(const struct ftc_job_status *status)
 {
     json_t *array = json_array();
     for (int i = 0; array != NULL && i < status->ranks; i++)
@@ -264,7 +266,7 @@ static json_t *ranks_json(const struct ftc_status *status)
     return array;
 }
 
-static json_t *failed_json(const struct ftc_status *status)
+static json_t *failed_json(const struct ftc_job_status *status)
 {
     json_t *array = json_array();
     for (int i = 0; array != NULL && i < status->failures; i++)
@@ -272,7 +274,7 @@ static json_t *failed_json(const struct ftc_status *status)
     return array;
 }
 
-static json_t *abort_json(const struct ftc_status *status)
+static json_t *abort_json(const struct ftc_job_status *status)
 {
     int rank = FTC_ABORT_RANK(status->abort);
     if (status->abort == 0)
@@ -281,7 +283,7 @@ static json_t *abort_json(const struct ftc_status *status)
                      FTC_ABORT_CODE(status->abort));
 }
 
-static json_t *nodes_json(const struct ftc_status *status)
+static json_t *nodes_json(const struct ftc_job_status *status)
 {
     json_t *array = json_array();
     for (int i = 0; array != NULL && i < status->nodes; i++) {
@@ -300,11 +302,29 @@ static json_t *nodes_json(const struct ftc_status *status)
     return array;
 }
 
-static json_t *job_json(const struct ftc_status *status)
+/* The deadlocks: standing cycles of waiting through several communicators. */
+static json_t *deadlocks_json(const struct ftc_job_status *status)
+{
+    char words[FTC_CHAIN_TEXT];
+    json_t *array = json_array();
+    for (int i = 0; array != NULL && i < status->ranks; i++) {
+        if (!status->link[i].deadlock)
+            continue;
+        json_t *ranks = json_array();
+        for (int left = status->link[i].cycle, rank = i; ranks != NULL && left > 0;
+             left--, rank = status->link[rank].next)
+            json_array_append_new(ranks, json_integer(rank));
+        json_array_append_new(array, json_pack("{s:o, s:s}", "ranks", ranks, "text",
+                                               ftc_chain_words(status->link, i, words)));
+    }
+    return array;
+}
+
+static json_t *job_json(const struct ftc_job_status *status)
 {
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o, s:o}",                                      //
+        "s:o, s:o, s:o, s:o, s:o}",                                 //
         "job", status->job,                                         //
         "state", ftc_status_job_state(status),                      //
         "node", status->host,                                       //
@@ -323,12 +343,13 @@ static json_t *job_json(const struct ftc_status *status)
         "heartbeat_timeout_ns", number(status->timeout_ns),         //
         "abort", abort_json(status),                                //
         "failed", failed_json(status),                              //
+        "deadlocks", deadlocks_json(status),                        //
         "nodes", nodes_json(status),                                //
         "settings", settings_json(status->text),                    //
         "ranks", ranks_json(status));
 }
 
-int ftc_status_json(struct ftc_status *const jobs[], int count, FILE *out)
+int ftc_status_json(struct ftc_job_status *const jobs[], int count, FILE *out)
 {
     json_t *array = json_array();
     int rc = array != NULL ? 0 : -1;

@@ -23,15 +23,16 @@
 #define LONGEST_SAMPLE_NS (600 * FTC_NS_PER_MS)
 #define ACTIVITY_TRIES    64
 
-int ftc_status_init(struct ftc_status *status, int ranks, int nodes)
+int ftc_status_init(struct ftc_job_status *status, int ranks, int nodes)
 {
     memset(status, 0, sizeof(*status));
     status->rank = calloc((size_t)ranks, sizeof(*status->rank));
+    status->link = calloc((size_t)ranks, sizeof(*status->link));
     status->beat = calloc((size_t)ranks, sizeof(*status->beat));
     status->failed = calloc((size_t)ranks, sizeof(*status->failed));
     status->node = calloc((size_t)nodes, sizeof(*status->node));
     if (status->rank == NULL || status->beat == NULL || status->failed == NULL ||
-        status->node == NULL)
+        status->node == NULL || status->link == NULL)
         goto err_fini;
     status->ranks = ranks;
     status->nodes = nodes;
@@ -46,7 +47,7 @@ err_fini:
     return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
 }
 
-void ftc_status_fini(struct ftc_status *status)
+void ftc_status_fini(struct ftc_job_status *status)
 {
     for (int i = 0; i < status->ranks && status->rank != NULL; i++) {
         ftc_set_fini(&status->rank[i].known);
@@ -59,6 +60,7 @@ void ftc_status_fini(struct ftc_status *status)
     free(status->history);
     free(status->stack);
     free(status->rank);
+    free(status->link);
     free(status->beat);
     free(status->failed);
     free(status->node);
@@ -90,7 +92,7 @@ static uint64_t age(uint64_t now_ns, uint64_t then_ns)
 }
 
 /* Check a rank that was read from the segment. Returns it, -1 for none, or FTC_STATUS_BAD. */
-static int rank_or_bad(const struct ftc_status *status, int32_t rank)
+static int rank_or_bad(const struct ftc_job_status *status, int32_t rank)
 {
     return rank >= -1 && rank < status->ranks ? rank : FTC_STATUS_BAD;
 }
@@ -102,12 +104,13 @@ static int enum_or_bad(uint32_t value, uint32_t count)
 
 #define LOAD(word) atomic_load_explicit(&(word), memory_order_relaxed)
 
-static void copy_activity(const struct ftc_status *status, struct ftc_activity *from,
+static void copy_activity(const struct ftc_job_status *status, struct ftc_activity *from,
                           struct ftc_status_activity *to)
 {
     to->kind = enum_or_bad(LOAD(from->kind), FTC_CALL_KINDS);
     to->op = LOAD(from->op);
     to->communicator = LOAD(from->communicator);
+    ftc_chain_communicator(from, to->communicator, to->communicator_name);
     to->algorithm = ftc_choice_name((int)(LOAD(from->algorithm) - 1u));
     to->age_ns = age(status->now_ns, LOAD(from->since_ns));
     to->ballot_i = LOAD(from->ballot_i);
@@ -127,7 +130,7 @@ static void copy_activity(const struct ftc_status *status, struct ftc_activity *
 }
 
 /* The sequence count is odd while its rank writes. If the rank dies then, it stays odd. */
-static void look_activity(const struct ftc_status *status, struct ftc_activity *from,
+static void look_activity(const struct ftc_job_status *status, struct ftc_activity *from,
                           struct ftc_status_activity *to)
 {
     for (int try = 0; try < ACTIVITY_TRIES; try++) {
@@ -149,8 +152,27 @@ static void infer_call(struct ftc_status_rank *rank)
         return;
     rank->activity.kind = FTC_STATUS_CALL;
     rank->activity.op = rank->called - 1;
+    rank->activity.communicator = FTC_COMMUNICATOR_WORLD; /* these are its counters */
+    strcpy(rank->activity.communicator_name, "world");
     rank->activity.wait = FTC_WAIT_NOTHING;
     rank->activity.waits_for = -1;
+}
+
+/* Is this the wait that the look before saw? */
+static bool same_wait(const struct ftc_status_activity *a, const struct ftc_status_activity *b)
+{
+    return a->kind == b->kind && a->communicator == b->communicator && a->op == b->op &&
+           a->waits_for == b->waits_for;
+}
+
+static void look_wait(const struct ftc_job_status *status, struct ftc_status_rank *rank,
+                      const struct ftc_status_activity *before)
+{
+    const struct ftc_status_activity *now = &rank->activity;
+    if (now->kind <= FTC_CALL_NONE || now->waits_for < 0 || !now->certain)
+        rank->wait_seen_ns = 0;
+    else if (rank->wait_seen_ns == 0 || !same_wait(before, now))
+        rank->wait_seen_ns = status->now_ns;
 }
 
 static void look_set(struct ftc_set *set, _Atomic uint64_t *row)
@@ -160,7 +182,7 @@ static void look_set(struct ftc_set *set, _Atomic uint64_t *row)
         ftc_set_add_word(set, i, LOAD(row[i]));
 }
 
-static void look_failure(const struct ftc_status *status, struct ftc_slot *slot,
+static void look_failure(const struct ftc_job_status *status, struct ftc_slot *slot,
                          struct ftc_status_failure *failure)
 {
     uint64_t declared = LOAD(slot->declared_ns), suspected = LOAD(slot->suspected_ns);
@@ -206,7 +228,7 @@ static void look_beat(struct ftc_status_beat *beat, struct ftc_slot *slot, uint6
 
 /* A heartbeat moves if a look has seen it change within two periods. A heartbeat that was seen to
  * move stands still after two periods without a change, any other after one. */
-static enum ftc_status_pulse judge_beat(const struct ftc_status *status,
+static enum ftc_status_pulse judge_beat(const struct ftc_job_status *status,
                                         const struct ftc_status_beat *beat)
 {
     uint64_t still = status->now_ns - beat->changed_ns;
@@ -234,7 +256,7 @@ static void look_counters(struct ftc_status_rank *rank, struct ftc_counters *cou
     rank->detected = rank->rules[FTC_RULE_DETECT];
 }
 
-static void look_carriers(struct ftc_status *status, struct ftc_status_rank *rank,
+static void look_carriers(struct ftc_job_status *status, struct ftc_status_rank *rank,
                           struct ftc_slot *slot)
 {
     for (int i = 0; i < FTC_CARRIERS; i++) {
@@ -253,7 +275,7 @@ static void look_process(struct ftc_status_rank *rank, struct ftc_slot *slot)
     rank->pid_start = joined > 0 ? LOAD(slot->pid_start) : LOAD(slot->child_start);
 }
 
-static void look_rank(struct ftc_status *status, struct ftc_segment *segment, int i)
+static void look_rank(struct ftc_job_status *status, struct ftc_segment *segment, int i)
 {
     struct ftc_slot *slot = ftc_segment_slot(segment, i);
     struct ftc_status_rank *rank = &status->rank[i];
@@ -269,8 +291,10 @@ static void look_rank(struct ftc_status *status, struct ftc_segment *segment, in
     rank->suspicions = LOAD(slot->suspicions);
     rank->fencings = LOAD(slot->fencings);
     rank->heartbeat_seen = LOAD(slot->heartbeat);
+    struct ftc_status_activity before = rank->activity;
     look_activity(status, &slot->activity, &rank->activity);
     infer_call(rank);
+    look_wait(status, rank, &before);
     look_set(&rank->known, ftc_segment_known_row(segment, i));
     look_set(&rank->agreed, ftc_segment_agreed_row(segment, i));
     if (rank->state == FTC_STATUS_FAILED)
@@ -288,7 +312,7 @@ static void look_rank(struct ftc_status *status, struct ftc_segment *segment, in
 
 /* The log has the order of the declarations. A launcher that died after it had written the slot and
  * before it wrote the log leaves a failure out of the log. Such failures are added at the end. */
-static void look_failures(struct ftc_status *status, struct ftc_segment *segment)
+static void look_failures(struct ftc_job_status *status, struct ftc_segment *segment)
 {
     uint32_t cursor = 0;
     status->failures = 0;
@@ -313,7 +337,7 @@ static void look_failures(struct ftc_status *status, struct ftc_segment *segment
     }
 }
 
-static void look_nodes(struct ftc_status *status, struct ftc_segment *segment)
+static void look_nodes(struct ftc_job_status *status, struct ftc_segment *segment)
 {
     status->own_node = ftc_segment_node(segment);
     for (int i = 0; i < status->nodes; i++) {
@@ -334,7 +358,7 @@ static void look_nodes(struct ftc_status *status, struct ftc_segment *segment)
 }
 
 /* The algorithm that a barrier of this job takes, and how its decision is spread. */
-static void look_choice(struct ftc_status *status, const struct ftc_config *config)
+static void look_choice(struct ftc_job_status *status, const struct ftc_config *config)
 {
     static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
     struct ftc_flips flips;
@@ -355,7 +379,7 @@ static void look_choice(struct ftc_status *status, const struct ftc_config *conf
 }
 
 /* The settings cannot be read if another version wrote them, or if none were written. */
-static void look_algorithm(struct ftc_status *status)
+static void look_algorithm(struct ftc_job_status *status)
 {
     struct ftc_settings settings = {0};
 
@@ -366,7 +390,7 @@ static void look_algorithm(struct ftc_status *status)
     ftc_settings_fini(&settings);
 }
 
-static void look_header(struct ftc_status *status, struct ftc_segment *segment)
+static void look_header(struct ftc_job_status *status, struct ftc_segment *segment)
 {
     struct ftc_segment_header *header = ftc_segment_header(segment);
 
@@ -400,7 +424,7 @@ static void look_header(struct ftc_status *status, struct ftc_segment *segment)
     status->abort = LOAD(header->abort);
 }
 
-void ftc_status_look(struct ftc_status *status, struct ftc_segment *segment)
+void ftc_status_look(struct ftc_job_status *status, struct ftc_segment *segment)
 {
     status->now_ns = ftc_clock_now();
     status->realtime_ns = ftc_clock_realtime();
@@ -413,18 +437,20 @@ void ftc_status_look(struct ftc_status *status, struct ftc_segment *segment)
     ftc_status_blame(status);
 }
 
-void ftc_status_sample(struct ftc_status *status, struct ftc_segment *segment)
+void ftc_status_sample(struct ftc_job_status *status, struct ftc_segment *segment)
 {
     ftc_status_look(status, segment);
     uint64_t window =
         status->period_ns < LONGEST_SAMPLE_NS ? status->period_ns * 3 / 2 : LONGEST_SAMPLE_NS;
     if (window > LONGEST_SAMPLE_NS)
         window = LONGEST_SAMPLE_NS;
+    if (window < FTC_CHAIN_PAUSE_NS)
+        window = FTC_CHAIN_PAUSE_NS;
     struct timespec step = {.tv_nsec = (long)(window / 12 + 1)};
     uint64_t start = ftc_clock_now();
     for (bool done = false; !done && ftc_clock_now() - start < window;) {
         nanosleep(&step, NULL);
-        done = true;
+        done = ftc_clock_now() - start >= FTC_CHAIN_PAUSE_NS;
         for (int i = 0; i < status->ranks; i++) {
             if (status->rank[i].pulse == FTC_PULSE_NONE)
                 continue;
@@ -435,7 +461,7 @@ void ftc_status_sample(struct ftc_status *status, struct ftc_segment *segment)
     ftc_status_look(status, segment);
 }
 
-bool ftc_status_over(const struct ftc_status *status)
+bool ftc_status_over(const struct ftc_job_status *status)
 {
     return status->state == FTC_JOB_ENDED || !status->launcher_alive;
 }

@@ -17,9 +17,9 @@ enum { EXIT_OK = 0, EXIT_ERROR = 1, EXIT_USAGE = 2, EXIT_FAILED_RANKS = 3 };
 /* Look at a job once. If its segment is damaged or gone, *out is NULL and ftc_last_error() gives
  * the cause. */
 static int look_at(const char *job, bool sample, const struct ftc_status_options *options,
-                   struct ftc_status **out, struct ftc_segment **segment)
+                   struct ftc_job_status **out, struct ftc_segment **segment)
 {
-    struct ftc_status *status = calloc(1, sizeof(*status));
+    struct ftc_job_status *status = calloc(1, sizeof(*status));
     if (status == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
     int rc = ftc_segment_attach(segment, job, false);
@@ -49,7 +49,7 @@ err_free:
     return rc;
 }
 
-static void forget(struct ftc_status *status, struct ftc_segment *segment)
+static void forget(struct ftc_job_status *status, struct ftc_segment *segment)
 {
     if (status == NULL)
         return;
@@ -82,7 +82,7 @@ static bool samples(const struct ftc_status_options *options)
 static int show_job(const char *job, const struct ftc_status_options *options,
                     const struct ftc_status_view *view)
 {
-    struct ftc_status *status = NULL;
+    struct ftc_job_status *status = NULL;
     struct ftc_segment *segment = NULL;
     int rc = look_at(job, samples(options) && !options->failed, options, &status, &segment);
     if (options->format == FTC_STATUS_OPENMETRICS)
@@ -102,7 +102,7 @@ static int show_job(const char *job, const struct ftc_status_options *options,
 
 struct jobs {
     char (*names)[FTC_JOB_NAME_SIZE];
-    struct ftc_status **status;
+    struct ftc_job_status **status;
     struct ftc_segment **segment;
     int count;
 };

@@ -23,7 +23,7 @@ enum scope { OF_JOB, OF_RANK, OF_LOCAL, OF_FAILED, OF_MULTICAST, OF_VOTE };
 
 struct place {
     const struct metric *metric;
-    const struct ftc_status *status;
+    const struct ftc_job_status *status;
     int rank; /* -1: none */
     FILE *out;
 };
@@ -124,7 +124,7 @@ static void put_version(const struct place *place)
 
 static void print_job(const struct place *place)
 {
-    const struct ftc_status *status = place->status;
+    const struct ftc_job_status *status = place->status;
     char broadcast[FTC_STATUS_TEXT];
 
     open_sample(place);
@@ -316,7 +316,7 @@ static const struct metric metrics[] = {
 };
 #define METRIC_COUNT ((int)(sizeof(metrics) / sizeof(metrics[0])))
 
-static bool applies(const struct metric *metric, const struct ftc_status *status, int rank)
+static bool applies(const struct metric *metric, const struct ftc_job_status *status, int rank)
 {
     switch (metric->scope) {
     case OF_JOB:
@@ -340,7 +340,7 @@ static bool applies(const struct metric *metric, const struct ftc_status *status
     return status->rank[rank].node == status->own_node;
 }
 
-static void put_samples(const struct metric *metric, const struct ftc_status *status, FILE *out)
+static void put_samples(const struct metric *metric, const struct ftc_job_status *status, FILE *out)
 {
     struct place place = {.metric = metric, .status = status, .rank = -1, .out = out};
 
@@ -357,7 +357,7 @@ static void put_samples(const struct metric *metric, const struct ftc_status *st
     }
 }
 
-static void put_family(const struct metric *metric, struct ftc_status *const jobs[], int count,
+static void put_family(const struct metric *metric, struct ftc_job_status *const jobs[], int count,
                        FILE *out)
 {
     fprintf(out, "# TYPE ftcoll_%s %s\n", metric->name, metric->counter ? "counter" : "gauge");
@@ -369,7 +369,7 @@ static void put_family(const struct metric *metric, struct ftc_status *const job
             put_samples(metric, jobs[i], out);
 }
 
-void ftc_status_openmetrics(struct ftc_status *const jobs[], int count, FILE *out)
+void ftc_status_openmetrics(struct ftc_job_status *const jobs[], int count, FILE *out)
 {
     bool any = false;
 

@@ -8,11 +8,12 @@
 #include "cli/status.h"
 #include "collectives/agreement/member.h"
 
-#define SET_TEXT      128
-#define MOST_CULPRITS 3
-#define MOST_SETS     8 /* at most so many lines for sets that differ */
+#define SET_TEXT       128
+#define MOST_CULPRITS  3
+#define MOST_DEADLOCKS 8 /* --json has all */
+#define MOST_SETS      8 /* at most so many lines for sets that differ */
 
-static void print_abort(const struct ftc_status *status, FILE *out)
+static void print_abort(const struct ftc_job_status *status, FILE *out)
 {
     if (status->abort == 0)
         return;
@@ -24,7 +25,7 @@ static void print_abort(const struct ftc_status *status, FILE *out)
 }
 
 /* Print, for the whole job, how the pieces of decisions arrived, and which other datagrams came. */
-static void print_multicast(const struct ftc_status *status, FILE *out)
+static void print_multicast(const struct ftc_job_status *status, FILE *out)
 {
     double pieces[FTC_PIECES] = {0}, all = 0, datagrams[FTC_DATAGRAMS] = {0};
 
@@ -51,7 +52,7 @@ static void print_multicast(const struct ftc_status *status, FILE *out)
 }
 
 /* Print, for the whole job, what the checks of results found. */
-static void print_integrity(const struct ftc_status *status, FILE *out)
+static void print_integrity(const struct ftc_job_status *status, FILE *out)
 {
     double compared = 0, corrected = 0, detected = 0;
 
@@ -68,7 +69,7 @@ static void print_integrity(const struct ftc_status *status, FILE *out)
             compared, corrected, detected);
 }
 
-static void print_settings(const struct ftc_status *status, FILE *out)
+static void print_settings(const struct ftc_job_status *status, FILE *out)
 {
     char broadcast[FTC_STATUS_TEXT], period[FTC_STATUS_TEXT], timeout[FTC_STATUS_TEXT];
 
@@ -79,7 +80,7 @@ static void print_settings(const struct ftc_status *status, FILE *out)
             ftc_status_age(status->period_ns, period), ftc_status_age(status->timeout_ns, timeout));
 }
 
-static void print_nodes(const struct ftc_status *status, FILE *out)
+static void print_nodes(const struct ftc_job_status *status, FILE *out)
 {
     if (status->nodes == 1)
         return;
@@ -97,14 +98,14 @@ static void print_nodes(const struct ftc_status *status, FILE *out)
     fputc('\n', out);
 }
 
-static const char *launcher_word(const struct ftc_status *status)
+static const char *launcher_word(const struct ftc_job_status *status)
 {
     if (!status->launcher_alive)
         return " (gone)";
     return status->launcher_stopped ? " (stopped)" : "";
 }
 
-static void print_head(const struct ftc_status *status, FILE *out)
+static void print_head(const struct ftc_job_status *status, FILE *out)
 {
     char clock[FTC_STATUS_TEXT], since[FTC_STATUS_TEXT];
     fprintf(out, "job %s  %s  np %d  f %d  failed %d\n", status->job, ftc_status_job_state(status),
@@ -128,10 +129,11 @@ static void print_head(const struct ftc_status *status, FILE *out)
 /* --- which rank the others wait for --- */
 
 /* Print what a rank does for which the others wait. */
-static void print_culprit(const struct ftc_status *status, int culprit, FILE *out)
+static void print_culprit(const struct ftc_job_status *status, int culprit, FILE *out)
 {
     const struct ftc_status_rank *rank = &status->rank[culprit];
     const struct ftc_status_activity *activity = &rank->activity;
+    bool elsewhere = ftc_status_elsewhere(rank);
     char age[FTC_STATUS_TEXT], cause[FTC_STATUS_TEXT];
 
     if (rank->state == FTC_STATUS_FAILED)
@@ -141,7 +143,8 @@ static void print_culprit(const struct ftc_status *status, int culprit, FILE *ou
     else if (activity->kind == FTC_CALL_NONE)
         fprintf(out, "outside for %s", ftc_status_age(activity->age_ns, age));
     else
-        fprintf(out, "in %s %" PRIu64 " for %s", ftc_status_kind_name(activity->kind), activity->op,
+        fprintf(out, "in %s %" PRIu64 "%s%s for %s", ftc_status_kind_name(activity->kind),
+                activity->op, elsewhere ? " in " : "", elsewhere ? activity->communicator_name : "",
                 ftc_status_age(activity->age_ns, age));
     if (rank->lag > 0)
         fprintf(out, ", lags by %" PRIu64, rank->lag);
@@ -149,55 +152,66 @@ static void print_culprit(const struct ftc_status *status, int culprit, FILE *ou
         fprintf(out, ", heartbeat still %s", ftc_status_age(rank->still_ns, age));
 }
 
-static void print_cycle(const struct ftc_status *status, int lowest, FILE *out)
+static void print_cycle(const struct ftc_job_status *status, int lowest, FILE *out)
 {
     fprintf(out, "ranks %d", lowest);
-    int next = status->rank[lowest].next;
+    int next = status->link[lowest].next;
     for (int shown = 1; next != lowest && next >= 0 && shown < 8; shown++) {
         fprintf(out, " -> %d", next);
-        next = status->rank[next].next;
+        next = status->link[next].next;
     }
     fprintf(out, " -> %s%d wait for each other", next == lowest ? "" : "... -> ", lowest);
 }
 
-/* Returns the rank after `before` in the order of `blamed` (descending), then of the rank
+/* Returns the rank after `before` in the order of `waiters` (descending), then of the rank
  * (ascending). `before` is -1 for the first one. */
-static int next_culprit(const struct ftc_status *status, int before)
+static int next_culprit(const struct ftc_job_status *status, int before)
 {
     int best = -1;
     for (int i = 0; i < status->ranks; i++) {
-        int blamed = status->rank[i].blamed;
-        bool later = before < 0 || blamed < status->rank[before].blamed ||
-                     (blamed == status->rank[before].blamed && i > before);
-        if (blamed > 0 && later && (best < 0 || blamed > status->rank[best].blamed))
+        int waiters = status->link[i].waiters;
+        bool later = before < 0 || waiters < status->link[before].waiters ||
+                     (waiters == status->link[before].waiters && i > before);
+        if (waiters > 0 && later && (best < 0 || waiters > status->link[best].waiters))
             best = i;
     }
     return best;
 }
 
-static void print_blame(const struct ftc_status *status, FILE *out)
+static void print_blame(const struct ftc_job_status *status, FILE *out)
 {
     int waiting = 0;
     for (int i = 0; i < status->ranks; i++)
-        waiting += status->rank[i].culprit >= 0;
+        waiting += status->link[i].end >= 0;
     int culprit = next_culprit(status, -1);
     for (int shown = 0; culprit >= 0 && shown < MOST_CULPRITS;
          shown++, culprit = next_culprit(status, culprit)) {
-        const struct ftc_status_rank *rank = &status->rank[culprit];
+        const struct ftc_chain_link *link = &status->link[culprit];
         if (shown > 0)
-            fprintf(out, "; %d for rank %d", rank->blamed, culprit);
-        else if (rank->cycle > 0)
+            fprintf(out, "; %d for rank %d", link->waiters, culprit);
+        else if (link->cycle > 0 && !link->deadlock)
             print_cycle(status, culprit, out);
-        else if (rank->blamed == waiting)
+        else if (link->waiters == waiting)
             fprintf(out, "all finally wait for rank %d: ", culprit);
         else
-            fprintf(out, "%d of %d waiting finally wait for rank %d: ", rank->blamed, waiting,
+            fprintf(out, "%d of %d waiting finally wait for rank %d: ", link->waiters, waiting,
                     culprit);
-        if (shown == 0 && rank->cycle == 0)
+        if (shown == 0 && (link->cycle == 0 || link->deadlock))
             print_culprit(status, culprit, out);
     }
     if (waiting > 0)
         fprintf(out, culprit >= 0 ? "; the rest for others\n" : "\n");
+}
+
+/* Each deadlock has a line of its own, below the line of those that finally wait for it. */
+static void print_deadlocks(const struct ftc_job_status *status, FILE *out)
+{
+    char words[FTC_CHAIN_TEXT];
+    for (int i = 0, shown = 0; i < status->ranks && shown < MOST_DEADLOCKS; i++)
+        if (status->link[i].deadlock) {
+            fprintf(out, "%s\n", ftc_chain_words(status->link, i, words));
+            shown++;
+        }
 }
 
 /* --- failed sets --- */
@@ -209,7 +223,7 @@ static bool has_sets(const struct ftc_status_rank *rank)
 }
 
 /* Collect in `who` the ranks from `rank` on that publish its set, and mark them in `done`. */
-static void collect_same(const struct ftc_status *status, int rank, bool agreed,
+static void collect_same(const struct ftc_job_status *status, int rank, bool agreed,
                          struct ftc_set *who, struct ftc_set *done)
 {
     const struct ftc_status_rank *first = &status->rank[rank];
@@ -225,7 +239,7 @@ static void collect_same(const struct ftc_status *status, int rank, bool agreed,
     }
 }
 
-static int print_sets(const struct ftc_status *status, bool agreed, FILE *out)
+static int print_sets(const struct ftc_job_status *status, bool agreed, FILE *out)
 {
     struct ftc_set who = {0}, done = {0};
     int rc = ftc_set_init(&who, status->ranks);
@@ -251,7 +265,7 @@ static int print_sets(const struct ftc_status *status, bool agreed, FILE *out)
     return rc == 0 ? 0 : ftc_error_set(FTC_ERR_NOMEM, "out of memory");
 }
 
-static void print_failures(const struct ftc_status *status, FILE *out)
+static void print_failures(const struct ftc_job_status *status, FILE *out)
 {
     fprintf(out, "%-6s  %-22s  %-8s  %-10s  %s\n", "FAILED", "CAUSE", "AT", "SEEN BY",
             "DECLARED AFTER");
@@ -268,7 +282,7 @@ static void print_failures(const struct ftc_status *status, FILE *out)
     }
 }
 
-static int print_failed_sets(const struct ftc_status *status, FILE *out)
+static int print_failed_sets(const struct ftc_job_status *status, FILE *out)
 {
     if (status->failures == 0) {
         fprintf(out, "no failed ranks\n");
@@ -279,7 +293,7 @@ static int print_failed_sets(const struct ftc_status *status, FILE *out)
     return rc != 0 ? rc : print_sets(status, false, out);
 }
 
-static void print_stacks(const struct ftc_status *status, FILE *out)
+static void print_stacks(const struct ftc_job_status *status, FILE *out)
 {
     if (status->no_stacks[0] != '\0')
         fprintf(out, "\nno stacks: %s\n", status->no_stacks);
@@ -296,7 +310,8 @@ static void print_stacks(const struct ftc_status *status, FILE *out)
     }
 }
 
-int ftc_status_page(const struct ftc_status *status, const struct ftc_status_view *view, FILE *out)
+int ftc_status_page(const struct ftc_job_status *status, const struct ftc_status_view *view,
+                    FILE *out)
 {
     if (view->failed) {
         fprintf(out, "job %s  %s  np %d  f %d  failed %d\n", status->job,
@@ -310,6 +325,7 @@ int ftc_status_page(const struct ftc_status *status, const struct ftc_status_vie
     if (rc != 0)
         return rc;
     print_blame(status, out);
+    print_deadlocks(status, out);
     fputc('\n', out);
     rc = print_failed_sets(status, out);
     print_stacks(status, out);
@@ -331,7 +347,7 @@ static void print_cut(const char *text, int width, FILE *out)
     fputc('\n', out);
 }
 
-void ftc_status_list(struct ftc_status *const jobs[], const char (*names)[FTC_JOB_NAME_SIZE],
+void ftc_status_list(struct ftc_job_status *const jobs[], const char (*names)[FTC_JOB_NAME_SIZE],
                      int count, const struct ftc_status_view *view, FILE *out)
 {
     const char *const format = "%-12s %5s %4s  %-9s %-16s %6s  ";

@@ -245,7 +245,7 @@ static int look_at_rank(const struct look *look, const struct ftc_status_rank *r
 
 /* --- all ranks --- */
 
-static bool has_process(const struct ftc_status *status, int rank)
+static bool has_process(const struct ftc_job_status *status, int rank)
 {
     const struct ftc_status_rank *what = &status->rank[rank];
     return what->node == status->own_node && what->pid > 0 &&
@@ -253,7 +253,7 @@ static bool has_process(const struct ftc_status *status, int rank)
 }
 
 /* No rank can be looked at. Note the reason for each of them. */
-static void excuse_all(struct ftc_status *status, const char *why)
+static void excuse_all(struct ftc_job_status *status, const char *why)
 {
     snprintf(status->no_stacks, sizeof(status->no_stacks), "%s", why);
     for (int rank = 0; rank < status->ranks; rank++) {
@@ -264,7 +264,7 @@ static void excuse_all(struct ftc_status *status, const char *why)
     }
 }
 
-static int look_at_all(struct ftc_status *status, const struct look *look)
+static int look_at_all(struct ftc_job_status *status, const struct look *look)
 {
     uint64_t end_ns = ftc_clock_now() + LONGEST_ALL_NS;
     int rc = 0;
@@ -283,7 +283,7 @@ static int look_at_all(struct ftc_status *status, const struct look *look)
     return rc;
 }
 
-int ftc_status_stacks(struct ftc_status *status)
+int ftc_status_stacks(struct ftc_job_status *status)
 {
     struct look look = {.longest_ns = status->timeout_ns / 2 < LONGEST_NS ? status->timeout_ns / 2
                                                                           : LONGEST_NS};

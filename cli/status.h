@@ -16,6 +16,8 @@
 #include "base/set.h"
 #include "base/settings.h"
 #include "collectives/call.h"
+#include "collectives/frame.h"
+#include "node/segment/chain.h"
 #include "node/segment/history.h"
 #include "node/segment/segment.h"
 
@@ -57,9 +59,10 @@ struct ftc_status_activity {
     bool certain; /* false: every try met its writer in the middle of a change */
     int kind;     /* enum ftc_call_kind, FTC_STATUS_CALL, FTC_STATUS_BAD */
     uint64_t op;
-    uint64_t communicator; /* number of the communicator */
-    const char *algorithm; /* of the last call; NULL: none yet */
-    uint64_t age_ns;       /* since the call or the return; FTC_STATUS_NEVER */
+    uint64_t communicator;                         /* its number */
+    char communicator_name[FTC_COMMUNICATOR_NAME]; /* as it is shown */
+    const char *algorithm;                         /* of the last call; NULL: none yet */
+    uint64_t age_ns; /* since the call or the return; FTC_STATUS_NEVER */
     uint32_t ballot_i, ballot_s;
     int wait;      /* enum ftc_wait, FTC_STATUS_BAD */
     int waits_for; /* a rank, -1: none, FTC_STATUS_BAD */
@@ -114,18 +117,27 @@ struct ftc_status_rank {
     struct ftc_status_activity activity;
     struct ftc_status_failure failure; /* valid if FAILED */
     struct ftc_set known, agreed;      /* L and G, as the rank has published them */
-    /* ftc_status_blame() sets the rest. `culprit` is the rank where the chain of waiting ends, or
-     * -1 if this rank does not wait for another. */
-    int culprit;
-    int blamed; /* how many ranks wait for this one in the end */
-    int cycle;  /* > 0: so many ranks wait for each other, and this one is the lowest of them */
-    int next;   /* the next rank of the chain; -1: the chain ends here */
+    /* The time of the first look that saw this wait in this call; 0: it waits for no rank. */
+    uint64_t wait_seen_ns;
 };
 
 /* The rank has joined, and is not gone. */
 static inline bool ftc_status_live(const struct ftc_status_rank *rank)
 {
     return rank->state == FTC_STATUS_JOINED || rank->state == FTC_STATUS_FINALIZED;
+}
+
+/* The rank is in a call. */
+static inline bool ftc_status_inside(const struct ftc_status_rank *rank)
+{
+    return ftc_status_live(rank) && rank->activity.kind != FTC_CALL_NONE;
+}
+
+/* The rank is in a call of another communicator than the world, or in an agreement after a revoke
+ * of the world. */
+static inline bool ftc_status_elsewhere(const struct ftc_status_rank *rank)
+{
+    return ftc_status_inside(rank) && rank->activity.communicator != FTC_COMMUNICATOR_WORLD;
 }
 
 /* What --stacks found for one rank. */
@@ -153,7 +165,7 @@ struct ftc_status_broadcast {
     enum ftc_correction correction;
 };
 
-struct ftc_status {
+struct ftc_job_status {
     char cluster[FTC_JOB_NAME_SIZE]; /* the job's name on all nodes */
     char job[FTC_JOB_NAME_SIZE], host[64], command[256], directory[108];
     char algorithm[32], scheme[32], share[32],
@@ -163,7 +175,8 @@ struct ftc_status {
     uint64_t pid_namespace; /* the namespace of the ranks' pids; 0: unknown */
     int ranks, f;
     int nodes, own_node;
-    bool carried; /* some messages go by another carrier than shared memory */
+    bool carried;      /* some messages go by another carrier than shared memory */
+    bool communicates; /* some rank is in a call of another communicator than the world */
     int launcher_pid;
     bool launcher_alive;
     bool launcher_stopped; /* by SIGSTOP or a debugger, so the ranks are not watched */
@@ -177,6 +190,7 @@ struct ftc_status {
     int *failed; /* failed ranks in the order of declaration; `failures` entries are valid */
     struct ftc_status_node *node;
     struct ftc_status_rank *rank;
+    struct ftc_chain_link *link;        /* one for each rank: for whom it waits */
     struct ftc_status_beat *beat;       /* kept from look to look */
     struct ftc_status_stack *stack;     /* one for each rank; NULL: not asked for (stacks.h) */
     struct ftc_status_history *history; /* one for each rank; NULL: not asked for */
@@ -189,29 +203,29 @@ struct ftc_status {
 /* --- looking (look.c) --- */
 
 /* Make room for a job of so many ranks and nodes. Error: FTC_ERR_NOMEM. */
-int ftc_status_init(struct ftc_status *status, int ranks, int nodes);
-void ftc_status_fini(struct ftc_status *status); /* takes a zeroed struct too */
+int ftc_status_init(struct ftc_job_status *status, int ranks, int nodes);
+void ftc_status_fini(struct ftc_job_status *status); /* takes a zeroed struct too */
 
 /* Copy what the segment says now. Later calls update the copy and compare the heartbeats with those
  * of the calls before. */
-void ftc_status_look(struct ftc_status *status, struct ftc_segment *segment);
+void ftc_status_look(struct ftc_job_status *status, struct ftc_segment *segment);
 
-/* Look until every live heartbeat was seen to move, but at most for one and a half periods or
- * 0.6 s. */
-void ftc_status_sample(struct ftc_status *status, struct ftc_segment *segment);
+/* Look twice, at least FTC_CHAIN_PAUSE_NS apart: until every live heartbeat was seen to move, but
+ * at most for one and a half periods or 0.6 s. */
+void ftc_status_sample(struct ftc_job_status *status, struct ftc_segment *segment);
 
-bool ftc_status_over(const struct ftc_status *status); /* the job or its launcher has ended */
+bool ftc_status_over(const struct ftc_job_status *status); /* the job or its launcher has ended */
 
 /* Copy the history of rank `wanted`, or those of all ranks if it is -1. FTC_ERR_ARG: there is no
  * such rank. FTC_ERR_NOMEM. (history.c) */
-int ftc_status_history(struct ftc_status *status, struct ftc_segment *segment, int wanted);
+int ftc_status_history(struct ftc_job_status *status, struct ftc_segment *segment, int wanted);
 /* Print what ftc_status_history() has copied. */
-void ftc_status_print_history(const struct ftc_status *status, FILE *out);
+void ftc_status_print_history(const struct ftc_job_status *status, FILE *out);
 
 /* --- which rank waits for which (blame.c) --- */
 
-/* Fill progress, lag, culprit, blamed, cycle and next of every rank. ftc_status_look() calls it. */
-void ftc_status_blame(struct ftc_status *status);
+/* Fill progress and lag of every rank, and the links. ftc_status_look() calls it. */
+void ftc_status_blame(struct ftc_job_status *status);
 
 /* --- words (words.c) --- */
 /* All functions return `text` or a constant; "?" stands for a value that is not known. */
@@ -220,14 +234,14 @@ void ftc_status_blame(struct ftc_status *status);
 
 const char *ftc_status_state_name(enum ftc_status_state state);
 const char *ftc_status_pulse_name(enum ftc_status_pulse pulse);
-const char *ftc_status_job_state(const struct ftc_status *status);
+const char *ftc_status_job_state(const struct ftc_job_status *status);
 const char *ftc_status_kind_name(int kind);   /* "?" */
 const char *ftc_status_wait_name(int wait);   /* "?" */
 const char *ftc_status_cause_name(int cause); /* "?" */
 const char *ftc_status_node_state(int state); /* "?" */
 char *ftc_status_age(uint64_t ns,
                      char text[FTC_STATUS_TEXT]); /* "12 ms", "1.2 s", "3 min 4 s"; "?" */
-char *ftc_status_clock(const struct ftc_status *status, uint64_t age_ns,
+char *ftc_status_clock(const struct ftc_job_status *status, uint64_t age_ns,
                        char text[FTC_STATUS_TEXT]); /* local time */
 char *ftc_status_broadcast(const struct ftc_status_broadcast *broadcast,
                            char text[FTC_STATUS_TEXT]); /* "CCG (gossip + checked)"; "" */
@@ -246,21 +260,22 @@ struct ftc_status_view {
 };
 
 /* Print the table of ranks. Error: FTC_ERR_NOMEM. */
-int ftc_status_table(const struct ftc_status *status, const struct ftc_status_view *view,
+int ftc_status_table(const struct ftc_job_status *status, const struct ftc_status_view *view,
                      FILE *out);
 
 /* Print the whole page of a job: head, table, awaited ranks, failed sets. Error: FTC_ERR_NOMEM. */
-int ftc_status_page(const struct ftc_status *status, const struct ftc_status_view *view, FILE *out);
+int ftc_status_page(const struct ftc_job_status *status, const struct ftc_status_view *view,
+                    FILE *out);
 
 /* Print a line for each of `count` jobs. A NULL entry is a job whose segment is damaged. names[]
  * has the name of every job. */
-void ftc_status_list(struct ftc_status *const jobs[], const char (*names)[FTC_JOB_NAME_SIZE],
+void ftc_status_list(struct ftc_job_status *const jobs[], const char (*names)[FTC_JOB_NAME_SIZE],
                      int count, const struct ftc_status_view *view, FILE *out);
 
 /* Print {"schema":1,"jobs":[...]}, without NULL entries. Error: FTC_ERR_NOMEM. */
-int ftc_status_json(struct ftc_status *const jobs[], int count, FILE *out);
+int ftc_status_json(struct ftc_job_status *const jobs[], int count, FILE *out);
 
 /* Print OpenMetrics text, without NULL entries. If there is no job, it is only the end mark. */
-void ftc_status_openmetrics(struct ftc_status *const jobs[], int count, FILE *out);
+void ftc_status_openmetrics(struct ftc_job_status *const jobs[], int count, FILE *out);
 
 #endif

@@ -23,6 +23,7 @@ enum column {
     NODE,
     BEAT,
     OPERATION,
+    IN,
     SINCE,
     BALLOT,
     WAITS,
@@ -38,12 +39,13 @@ static const struct {
     const char *title;
     int leave; /* order in which columns are left out; 0: never */
 } columns[COLUMNS] = {
-    [RANK] = {"RANK", 0},
+    [RANK] = {"RANK", 0}, //
     [STATE] = {"STATE", 0},
     [PID] = {"PID", 5},
     [NODE] = {"NODE", 1},
     [BEAT] = {"BEAT", 0},
     [OPERATION] = {"OPERATION", 0},
+    [IN] = {"IN", 8},
     [SINCE] = {"FOR", 6},
     [BALLOT] = {"BALLOT", 3},
     [WAITS] = {"WAITS FOR", 7},
@@ -53,7 +55,7 @@ static const struct {
     [CARRIERS] = {"MESSAGES BY", 1},
     [NOTE] = {"", 0},
 };
-#define LEAVE_STEPS 7
+#define LEAVE_STEPS 8
 
 /* Ranks that share a row. They all do what the rank `first` does, except for the values here. */
 struct row {
@@ -74,6 +76,7 @@ struct table {
 static bool same_activity(const struct ftc_status_activity *a, const struct ftc_status_activity *b)
 {
     return a->certain == b->certain && a->kind == b->kind && a->op == b->op &&
+           (a->kind == FTC_CALL_NONE || a->communicator == b->communicator) &&
            a->ballot_i == b->ballot_i && a->ballot_s == b->ballot_s && a->wait == b->wait &&
            a->epoch_op == b->epoch_op && a->epoch_i == b->epoch_i && a->epoch_s == b->epoch_s &&
            a->known_failed == b->known_failed && a->agreed_failed == b->agreed_failed;
@@ -90,7 +93,7 @@ static bool same_row(const struct ftc_status_rank *a, const struct ftc_status_ra
     return a->state != FTC_STATUS_ENDED || a->wait_status == b->wait_status;
 }
 
-static int new_row(struct table *table, const struct ftc_status *status, int rank)
+static int new_row(struct table *table, const struct ftc_job_status *status, int rank)
 {
     struct row *row = &table->row[table->rows];
     int rc = ftc_set_init(&row->ranks, status->ranks);
@@ -103,7 +106,7 @@ static int new_row(struct table *table, const struct ftc_status *status, int ran
     return 0;
 }
 
-static void join_row(struct row *row, const struct ftc_status *status, int rank)
+static void join_row(struct row *row, const struct ftc_job_status *status, int rank)
 {
     const struct ftc_status_rank *first = &status->rank[row->first], *other = &status->rank[rank];
     ftc_set_add(&row->ranks, rank);
@@ -121,7 +124,7 @@ static void join_row(struct row *row, const struct ftc_status *status, int rank)
         row->stillest_ns = other->still_ns;
 }
 
-static int group(struct table *table, const struct ftc_status *status, bool each)
+static int group(struct table *table, const struct ftc_job_status *status, bool each)
 {
     for (int rank = 0; rank < status->ranks; rank++) {
         int at = each ? table->rows : 0;
@@ -135,7 +138,7 @@ static int group(struct table *table, const struct ftc_status *status, bool each
     return 0;
 }
 
-static void fill_process(struct row *row, const struct ftc_status *status)
+static void fill_process(struct row *row, const struct ftc_job_status *status)
 {
     const struct ftc_status_rank *rank = &status->rank[row->first];
     char carriers[FTC_STATUS_TEXT];
@@ -208,6 +211,7 @@ static void fill_activity(struct row *row, const struct ftc_status_rank *rank)
         snprintf(row->cell[BALLOT], CELL_SIZE, "%" PRIu32 ",%" PRIu32, activity->ballot_i,
                  activity->ballot_s);
         fill_waits(row, activity);
+        snprintf(row->cell[IN], CELL_SIZE, "%s", activity->communicator_name);
     }
     snprintf(row->cell[SINCE], CELL_SIZE, "%.20s",
              ftc_status_age(
@@ -222,7 +226,7 @@ static void fill_activity(struct row *row, const struct ftc_status_rank *rank)
                  ftc_status_age(row->unsettled_ns, age));
 }
 
-static void fill(struct row *row, const struct ftc_status *status)
+static void fill(struct row *row, const struct ftc_job_status *status)
 {
     const struct ftc_status_rank *rank = &status->rank[row->first];
     char text[FTC_STATUS_TEXT];
@@ -280,7 +284,7 @@ static void print_line(const struct table *table, const char *const cells[COLUMN
     fputc('\n', out);
 }
 
-static void print(const struct table *table, const struct ftc_status *status, FILE *out)
+static void print(const struct table *table, const struct ftc_job_status *status, FILE *out)
 {
     const char *cells[COLUMNS];
     for (int i = 0; i < COLUMNS; i++)
@@ -295,7 +299,7 @@ static void print(const struct table *table, const struct ftc_status *status, FI
     for (int i = 0; i < NOTE; i++) {
         if (table->width[i] > 0 ||
             (i == NODE && status->nodes == 1) || /* the head of the page names the node */
-            (i == CARRIERS && !status->carried))
+            (i == CARRIERS && !status->carried) || (i == IN && !status->communicates))
             continue;
         fprintf(out, "%s%s", separator, columns[i].title);
         separator = ", ";
@@ -304,7 +308,8 @@ static void print(const struct table *table, const struct ftc_status *status, FI
         fputs(")\n", out);
 }
 
-int ftc_status_table(const struct ftc_status *status, const struct ftc_status_view *view, FILE *out)
+int ftc_status_table(const struct ftc_job_status *status, const struct ftc_status_view *view,
+                     FILE *out)
 {
     struct table table = {.row = calloc((size_t)status->ranks, sizeof(*table.row))};
     if (table.row == NULL)
@@ -317,6 +322,8 @@ int ftc_status_table(const struct ftc_status *status, const struct ftc_status_vi
     measure(&table);
     if (!status->carried)
         table.width[CARRIERS] = 0;
+    if (!status->communicates)
+        table.width[IN] = 0;
     narrow(&table, view->width);
     print(&table, status, out);
 

@@ -36,7 +36,7 @@ static void put_page(const char *page, int lines)
     fputs("\033[J\033[?7h", stdout);
 }
 
-static int show(const struct ftc_status *status, const struct ftc_status_view *view)
+static int show(const struct ftc_job_status *status, const struct ftc_status_view *view)
 {
     char *page = NULL, clock[FTC_STATUS_TEXT];
     size_t size = 0;
@@ -71,7 +71,7 @@ static bool wait_period(int signals)
     return ready > 0;
 }
 
-int ftc_status_watch(struct ftc_status *status, struct ftc_segment *segment,
+int ftc_status_watch(struct ftc_job_status *status, struct ftc_segment *segment,
                      const struct ftc_status_view *view)
 {
     sigset_t mask;

@@ -21,7 +21,7 @@ const char *ftc_status_pulse_name(enum ftc_status_pulse pulse)
     return (unsigned)pulse < FTC_PULSES ? names[pulse] : "?";
 }
 
-const char *ftc_status_job_state(const struct ftc_status *status)
+const char *ftc_status_job_state(const struct ftc_job_status *status)
 {
     static const char *const names[] = {"starting", "running", "ended"};
     if (status->state < 0)
@@ -67,7 +67,8 @@ char *ftc_status_age(uint64_t ns, char text[FTC_STATUS_TEXT])
     return text;
 }
 
-char *ftc_status_clock(const struct ftc_status *status, uint64_t age_ns, char text[FTC_STATUS_TEXT])
+char *ftc_status_clock(const struct ftc_job_status *status, uint64_t age_ns,
+                       char text[FTC_STATUS_TEXT])
 {
     bool known = age_ns != FTC_STATUS_NEVER && age_ns <= status->realtime_ns;
     time_t then = known ? (time_t)((status->realtime_ns - age_ns) / FTC_NS_PER_S) : 0;

@@ -1,26 +1,32 @@
 /*
  * ftcoll.h - fault-tolerant collective operations.
  *
- * A job is a group of n processes, the ranks 0..n-1. `ftrun -np n -f f ./app` starts it, or another
- * launcher with PMIx does. Ranks may die at any moment. Each collective operation still finishes on
- * every surviving rank, and all survivors get one consistent result. f is the number of failures
- * that an operation by groups and trees masks without a second round; other algorithms mask any
- * number, or none. More failures cost time, not correctness; see "Deaths and rounds" below. Failed
- * ranks keep their numbers, and the operations of the survivors
- * leave them out.
+ * A job is a group of n processes, the ranks 0..n-1 of its world. `ftrun -np n -f f ./app` starts
+ * it, or another launcher with PMIx does. Ranks may die at any moment. Each collective operation
+ * still finishes on every surviving rank, and all survivors get one consistent result. f is the
+ * number of failures that an operation by groups and trees masks without a second round; other
+ * algorithms mask any number, or none. More failures cost time, not correctness; see "Deaths and
+ * rounds" below. Failed ranks keep their numbers, and the operations of the survivors leave them
+ * out.
  *
  * Conventions. A function that can fail returns FTC_SUCCESS (0) or a negative code FTC_ERR_*. If it
  * fails, it leaves its outputs untouched, and ftc_last_error() tells the cause in words.
  * FTC_ERR_ARG means an argument that cannot be right, such as a communicator or an output that is
  * NULL. A child made by fork() gets FTC_ERR_STATE for the communicator of its parent. A collective
- * call blocks until this rank has the result; a local call concerns this rank alone. All ranks must
- * make the same collective calls in the same order, with the same count, type, operator and root.
- * If they do not, the job ends with FTC_EXIT_MISMATCH.
+ * call blocks until this rank has the result, but for the non-blocking ones, with an i in the name,
+ * which give a request. A local call concerns this rank alone. All ranks must make the same
+ * collective calls in the same order, with the same count, type, operator and root. If they do not,
+ * the job ends with FTC_EXIT_MISMATCH. A collective call on a communicator that was revoked returns
+ * FTC_ERR_REVOKED, or its request ends with that; ftc_comm_revoke() says which calls still work
+ * there.
  *
- * Threads. Any thread may call the library, but only one call at a time may run on a communicator:
- * the caller must serialise the calls. A call that finds another call running on its communicator
- * returns FTC_ERR_STATE at once. ftc_rank(), ftc_size() and ftc_abort() are always allowed. While
- * the caller computes, a thread of the library answers for the operations that have finished.
+ * Threads. Any thread may call the library, but only one call at a time may run on a communicator
+ * or its requests: the caller must serialise the calls. A call that finds another call running
+ * there returns FTC_ERR_STATE at once. Threads may use different communicators at the same time:
+ * none of them waits because another one waits. ftc_rank(), ftc_size(), ftc_comm_translate(),
+ * ftc_comm_revoke() and ftc_abort() are always allowed. While the caller computes, a thread of the
+ * library answers for the operations that have finished, and moves on those that were started by
+ * non-blocking calls.
  */
 #ifndef FTCOLL_H
 #define FTCOLL_H
@@ -44,7 +50,8 @@ extern "C" {
 
 /* Error codes: name, value, text.
  *   -1 to -19   the call was refused, and nothing happened
- *   -20 to -29  this operation failed, and the communicator is usable unless it was revoked
+ *   -20 to -29  this operation failed, and the communicator is usable; with FTC_ERR_REVOKED it can
+ *               be shrunk and freed
  *   -30 to -39  this process must leave the job */
 #define FTC_ERRORS(X)                                                                              \
     X(FTC_ERR_ARG, -1, "invalid argument")                                                         \
@@ -56,6 +63,7 @@ extern "C" {
     X(FTC_ERR_SYSTEM, -7, "a system call failed")                                                  \
     X(FTC_ERR_UNSUPPORTED, -8, "not supported here")                                               \
     X(FTC_ERR_PROTO, -9, "malformed or unexpected message")                                        \
+    X(FTC_ERR_TIMEOUT, -10, "not finished in time")                                                \
     X(FTC_ERR_ROOT_FAILED, -20, "the root of the broadcast or scatter failed")                     \
     X(FTC_ERR_TOO_MANY_FAILURES, -21, "more than f ranks failed during the reduce")                \
     X(FTC_ERR_CORRUPT, -22, "results that should be equal differ; call again")                     \
@@ -160,9 +168,11 @@ typedef struct ftc_options {
 FTC_API int ftc_init(const ftc_options *options, ftc_comm **world);
 
 /*
- * Leave the job: take part in a last barrier, and then wait until no rank can need an answer of
- * this one any more. After that the exit of this process is no failure. The call is collective.
- * Whatever it returns, *world is invalid afterwards.
+ * Leave the job: free all communicators that are left, take part in a last barrier, and then wait
+ * until no rank can need an answer of this one any more. After that the exit of this process is no
+ * failure. The call is collective. It takes the world: for another communicator it returns
+ * FTC_ERR_ARG, and while requests are left FTC_ERR_STATE. Whatever else it returns, all
+ * communicators are invalid afterwards.
  */
 FTC_API int ftc_finalize(ftc_comm *world);
 
@@ -172,7 +182,7 @@ FTC_API int ftc_finalize(ftc_comm *world);
  * under way is finished. No rank counts as failed. ftrun says which rank called, and exits with
  * `code` (1..255; any other number counts as 1). If several ranks call, the first call counts. If
  * another launcher started the ranks, it chooses its own exit code. A job of one rank ends by
- * exit(code).
+ * exit(code). comm may be any communicator.
  *
  * The caller waits for no other rank. If the launcher does not answer within 10 s, this process
  * ends with `code`, and the others see a failed rank.
@@ -182,11 +192,13 @@ FTC_API int ftc_finalize(ftc_comm *world);
  */
 FTC_API int ftc_abort(ftc_comm *comm, int code);
 
-/* The rank of this process, 0..size-1, or FTC_ERR_ARG if comm is NULL. The call is local. */
+/* The rank of this process in comm, 0..size-1, or FTC_ERR_ARG if comm is NULL. The call is local.
+ * */
 FTC_API int ftc_rank(const ftc_comm *comm);
 
-/* The number of ranks that the job started with, or FTC_ERR_ARG if comm is NULL. It never changes.
- * The call is local. */
+/* The number of ranks with which comm began, or FTC_ERR_ARG if comm is NULL. That of the world is
+ * the number with which the job started. It never changes: failed ranks count. The call is local.
+ * */
 FTC_API int ftc_size(const ftc_comm *comm);
 
 /* --- collectives --- */
@@ -245,7 +257,8 @@ FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_c
  * `count`, the entries of `counts` and those of `displs` are numbers of elements of `type`. A
  * displacement counts from the start of the buffer. A count may be 0. The functions whose names end
  * in v, and ftc_reduce_scatter(), take a count for each rank: arrays with as many entries as the
- * communicator has ranks. The caller may change them after the call.
+ * communicator has ranks. The caller may change them after the call (or, if it is non-blocking,
+ * after the request has ended).
  *
  * send and recv must not overlap, except by FTC_IN_PLACE, and neither may the places of two ranks
  * in recv. Both must be aligned for the type. The library writes nothing outside of the places that
@@ -396,11 +409,12 @@ typedef struct ftc_gossip_options {
  * listens: its input is not read. Weights count relative to each other. FTC_SUM takes no weight,
  * since a weighted sum is the sum of the products w x: multiply before the call.
  * Errors: FTC_ERR_ARG (also: a weight that is negative, infinite or NaN, or a weight with FTC_SUM);
- * FTC_ERR_TYPE (another operator); FTC_ERR_NOMEM; FTC_ERR_NOT_CONVERGED at every survivor, with
- * recv unchanged. FTC_ERR_NOT_CONVERGED has one of four causes. A rank has sent max_messages, or
- * has gossiped for gossip.most_seconds. An input x, or w x, is not finite. The weights of all
- * survivors are 0. Or a rank died, and the algorithm ("push-sum", "push-cancel-flow") or the
- * neighbourhood ("directed-hypercube") does not survive that.
+ * FTC_ERR_TYPE (another operator); FTC_ERR_NOMEM; FTC_ERR_UNSUPPORTED (comm is not the world);
+ * FTC_ERR_NOT_CONVERGED at every survivor, with recv unchanged. FTC_ERR_NOT_CONVERGED has one of
+ * four causes. A rank has sent max_messages, or has gossiped for gossip.most_seconds. An input x,
+ * or w x, is not finite. The weights of all survivors are 0. Or a rank died, and the algorithm
+ * ("push-sum", "push-cancel-flow") or the neighbourhood ("directed-hypercube") does not survive
+ * that.
  */
 FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count, ftc_op op,
                                  const ftc_gossip_options *options, ftc_comm *comm);
@@ -428,6 +442,121 @@ FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *repo
 
 /* Return when every surviving rank has called this. */
 FTC_API int ftc_barrier(ftc_comm *comm);
+
+/* --- communicators --- */
+
+/*
+ * A communicator is a group of ranks that call operations together, in an order of their own.
+ * ftc_init() gives the world, and the calls below make others. The communicator in which one is
+ * called is the parent, and what comes out is a child. Ranks of a child count from 0. All numbers
+ * of ranks in a call, in its result or in a report are those of the call's communicator;
+ * ftc_comm_translate() translates them.
+ *
+ * A failure is that of a process: a failed rank has failed in all communicators that have it. Each
+ * communicator has its own L, G and report, so each names the rank when its own next operation
+ * does.
+ *
+ * A creation is an operation of the parent. All survivors get FTC_SUCCESS and the same child, or
+ * all get the same error. There is one exception: if the parent is revoked meanwhile, some may get
+ * the child and others FTC_ERR_REVOKED. Then the child is revoked, too. A rank that dies after the
+ * creation was decided is in the child, and has failed there.
+ *
+ * All operations work in a child as in the world, but for ftc_gossip_allreduce(). On one node they
+ * go by shared memory, and by messages if there is no room for that. A child on several nodes goes
+ * by messages.
+ */
+
+/* No color, and no rank. */
+#define FTC_UNDEFINED (-32766)
+
+/*
+ * Make a communicator with the same ranks and numbers as comm, the failed ones too. What is in G of
+ * comm is in G of the copy. A copy keeps the operations of a library apart from those of the
+ * program that calls it. The call is collective.
+ * Errors: FTC_ERR_ARG, FTC_ERR_REVOKED.
+ */
+FTC_API int ftc_comm_dup(ftc_comm *comm, ftc_comm **copy);
+
+/*
+ * Make a communicator of the ranks that give the same `color`, for each color. A color is 0 or
+ * more. A rank that gives FTC_UNDEFINED takes part in the call, and gets NULL in *part. In a part
+ * ranks are numbered by `key`, and those with equal keys by their rank in comm. Ranks whose failure
+ * was agreed before or in the call are in no part. The call is collective; colors and keys may
+ * differ.
+ * Errors: FTC_ERR_ARG, FTC_ERR_REVOKED.
+ */
+FTC_API int ftc_comm_split(ftc_comm *comm, int color, int key, ftc_comm **part);
+
+/*
+ * Make a communicator of the survivors: all ranks of comm whose failure has not been agreed before
+ * or in the call. They are numbered anew, in the order of comm. The call is collective. It works in
+ * a communicator that was revoked, too.
+ *
+ * As an example, ranks 0 to 3 add numbers, and rank 1 dies. The sum is FTC_SUCCESS at ranks 0, 2
+ * and 3, and ftc_last_report() names rank 1 at each. They may go on in comm: its size stays 4, and
+ * operations leave rank 1 out. Or they call ftc_comm_shrink(), and get a communicator of size 3, in
+ * which they are the ranks 0, 1 and 2, and none has failed. If rank 3 dies during the call, it is
+ * not in the new communicator, or it is there and has failed, at both survivors alike. comm can be
+ * used on, or freed.
+ * Errors: FTC_ERR_ARG; FTC_ERR_REVOKED (comm is revoked during the call, or the caller learns here
+ * that it was: call again).
+ */
+FTC_API int ftc_comm_shrink(ftc_comm *comm, ftc_comm **survivors);
+
+/*
+ * Make a communicator of the `count` ranks of comm in `ranks`, in this order. The listed ranks
+ * alone call this, all with the same list and `tag`; the caller is one of them. It waits for no
+ * other rank. Listed ranks that have failed are left out, and the others numbered anew. The tag
+ * (any number) tells calls with the same list apart; equal calls meet in their order. A rank that
+ * is in several lists must not bring about a circle of calls that wait for each other.
+ * Errors: FTC_ERR_ARG (also: a rank is listed twice, or is none of comm, or the caller is not
+ * listed); FTC_ERR_REVOKED.
+ */
+FTC_API int ftc_comm_create(ftc_comm *comm, int count, const int ranks[], int tag,
+                            ftc_comm **group);
+
+/*
+ * Give *comm up, and set it to NULL. The call is local and returns at once. The library goes on
+ * answering for the last operations, until all members have freed the communicator or died. All
+ * members must have made the same calls on it, unless it was revoked. What ftc_last_report() and
+ * ftc_comm_name() have given is invalid afterwards. Children stay. ftc_finalize() frees all
+ * communicators that are left.
+ * Errors: FTC_ERR_ARG (also: the world); FTC_ERR_STATE (also: requests are left).
+ */
+FTC_API int ftc_comm_free(ftc_comm **comm);
+
+/* The rank in `to` of the process that has the rank `rank` in `from`, or FTC_UNDEFINED if it is not
+ * in `to`. Whether it has failed makes no difference. FTC_ERR_ARG if one of them is NULL, or if
+ * `from` has no such rank. The call is local. */
+FTC_API int ftc_comm_translate(const ftc_comm *from, int rank, const ftc_comm *to);
+
+/*
+ * End the operations of all members on comm, those under way and later ones, with FTC_ERR_REVOKED.
+ * A rank calls this when it will not make a call for which others may wait, for example since it
+ * has found an error. The call is local and returns at once. All members learn of it, even if this
+ * process dies at once. Any thread may call it, also while another thread is in a call on comm. To
+ * revoke again does nothing. Parents and children of comm are not concerned.
+ *
+ * From then on ftc_comm_shrink(), ftc_validate_global(), the non-blocking forms of the two,
+ * ftc_validate_local(), ftc_comm_free() and local calls work. Each other call returns
+ * FTC_ERR_REVOKED, or its request ends with that. A caller learns of the revoke by this code: the
+ * first collective call after its process has learnt of it always ends with FTC_ERR_REVOKED,
+ * whatever call it is. The last operation before may have succeeded at some members and not at
+ * others. So members that shrink should agree in the new communicator where they go on.
+ */
+FTC_API int ftc_comm_revoke(ftc_comm *comm);
+
+/*
+ * Give comm a name of its own, for ftcoll-status, reports and errors. At most 31 bytes of `name`
+ * are kept. The call is local: each rank may give another name.
+ * Errors: FTC_ERR_ARG (also: no name, or an empty one).
+ */
+FTC_API int ftc_comm_set_name(ftc_comm *comm, const char *name);
+
+/* The name of comm, never NULL; "" if comm is NULL. Without a name of its own the world is "world",
+ * and another communicator has its number, such as "7.3": a count, and the rank of the job that
+ * gave it. The text is valid until the name is set or comm is freed. The call is local. */
+FTC_API const char *ftc_comm_name(const ftc_comm *comm);
 
 /* --- failures --- */
 
@@ -481,9 +610,11 @@ FTC_API int ftc_get_state_global(ftc_comm *comm, int types, int incount, int *ou
 FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[]);
 
 /*
- * What happened in the last operation on comm. Set struct_size to sizeof(ftc_report); the library
+ * What happened in the last operation on comm: the one that was finished last by a blocking call, a
+ * wait or a test. Set struct_size to sizeof(ftc_report); the library
  * fills no more bytes than that. `failed` is the failed set of the result, in ascending order. It
- * is the same at every survivor, and stays valid until the next operation on comm. With
+ * is the same at every survivor, and stays valid until the next operation on comm is finished, or
+ * until comm is freed. With
  * [failure_info] scheme `list` it names every rank whose input is left out. With `count` and `bit`
  * it holds what the deciding rank knew, so a later operation may be the first to name a rank. After
  * a plain reduce it holds, at the root, what the chosen subtree carried (`list`) or what the root
@@ -498,10 +629,10 @@ typedef struct ftc_report {
     /* The algorithm of the last call, or of a barrier before the first: "board" (shared memory of
      * one node), "pair" (the same, by copies between the memories of two ranks), "ring" (a large
      * allreduce between nodes), "levels" (two levels on several nodes), "exchange", "direct" or
-     * "tree" (by messages among all ranks), "gossip", or "self" (a job of one rank). */
+     * "tree" (by messages among all ranks), "gossip", or "self" (comm has one rank). */
     const char *algorithm;
     /* How many failures this operation masked without a second round, whichever ranks die but its
-     * root or coordinator, and whenever: the size of the job less 1 where that is any number (on
+     * root or coordinator, and whenever: the size of comm less 1 where that is any number (on
      * the board, in direct operations and in broadcasts), [job] f in groups and trees, 0 in an
      * exchange, a ring, gossip and two levels. ftcoll(7) has the table. */
     int f;
@@ -526,6 +657,131 @@ typedef struct ftc_report {
     int write_offs;
 } ftc_report;
 FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
+
+/* --- requests --- */
+
+/*
+ * A non-blocking call starts an operation and returns, with a request in *request. The library's
+ * thread moves the operation on while the caller computes. The caller then waits for the request,
+ * or tests it until it has ended. That frees the request.
+ */
+typedef struct ftc_request ftc_request;
+
+/* What a request was, and how it ended. */
+typedef struct ftc_status {
+    int rank;     /* -1: the operation is not with one other rank */
+    int tag;      /* -1 likewise */
+    size_t bytes; /* 0 likewise */
+    int error;    /* what the operation returned */
+} ftc_status;
+
+/*
+ * The non-blocking forms. Each makes the operation of the call without the i, with its arguments,
+ * its result, and its consistency among survivors.
+ *
+ * Several operations may be under way on a communicator. They are ordered by their start: all ranks
+ * must start them in the same order. An operation does not wait for a later one. A blocking call
+ * comes behind all operations that were started before it, and so returns after they have ended
+ * here. They still have to be waited for. A blocking call and a non-blocking one do not meet: if
+ * one rank calls ftc_allreduce(), the others must not call ftc_iallreduce() for it.
+ *
+ * Until the request has ended, the caller must not change an input, and must neither read nor
+ * change an output. Arrays of counts and displacements must stay as they are until then, too, and
+ * an operator must not be freed. The library stores a communicator that a call makes, or a number
+ * of failed ranks, when the request ends. So `copy`, `part`, `survivors` and `failed_count` must
+ * point to memory that exists until then.
+ *
+ * Every request must be waited for, or tested until it has ended, before the communicator is freed
+ * or the job is left: otherwise ftc_comm_free() and ftc_finalize() return FTC_ERR_STATE. Requests
+ * belong to their communicator: only one thread at a time may call with it or with them.
+ *
+ * Errors: if the start fails, it returns FTC_ERR_ARG (also: no place for the request),
+ * FTC_ERR_TYPE (with an operator), FTC_ERR_STATE or FTC_ERR_NOMEM. Then there is no request and no
+ * operation, and *request is unchanged. All other errors of the blocking form come from the wait or
+ * the test that ends the request. So it is with a communicator that was revoked.
+ */
+FTC_API int ftc_ibarrier(ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_ibcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm,
+                       ftc_request **request);
+FTC_API int ftc_iallreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                           ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_ireduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                        int root, ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_iallgather(const void *send, void *recv, size_t count, ftc_type type,
+                           ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_iallgatherv(const void *send, size_t count, void *recv, const size_t counts[],
+                            const size_t displs[], ftc_type type, ftc_comm *comm,
+                            ftc_request **request);
+FTC_API int ftc_igather(const void *send, void *recv, size_t count, ftc_type type, int root,
+                        ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_igatherv(const void *send, size_t count, void *recv, const size_t counts[],
+                         const size_t displs[], ftc_type type, int root, ftc_comm *comm,
+                         ftc_request **request);
+FTC_API int ftc_iscatter(const void *send, void *recv, size_t count, ftc_type type, int root,
+                         ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_iscatterv(const void *send, const size_t counts[], const size_t displs[],
+                          void *recv, size_t count, ftc_type type, int root, ftc_comm *comm,
+                          ftc_request **request);
+FTC_API int ftc_ialltoall(const void *send, void *recv, size_t count, ftc_type type, ftc_comm *comm,
+                          ftc_request **request);
+FTC_API int ftc_ialltoallv(const void *send, const size_t sendcounts[], const size_t senddispls[],
+                           void *recv, const size_t recvcounts[], const size_t recvdispls[],
+                           ftc_type type, ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_ireduce_scatter_block(const void *send, void *recv, size_t count, ftc_type type,
+                                      ftc_op op, ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_ireduce_scatter(const void *send, void *recv, const size_t counts[], ftc_type type,
+                                ftc_op op, ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_iscan(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                      ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_iexscan(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                        ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_comm_idup(ftc_comm *comm, ftc_comm **copy, ftc_request **request);
+FTC_API int ftc_comm_isplit(ftc_comm *comm, int color, int key, ftc_comm **part,
+                            ftc_request **request);
+FTC_API int ftc_comm_ishrink(ftc_comm *comm, ftc_comm **survivors, ftc_request **request);
+FTC_API int ftc_ivalidate_global(ftc_comm *comm, int *failed_count, ftc_request **request);
+
+/*
+ * Has the operation of *request ended? If so, *done is 1, the request is freed, *request is NULL,
+ * and the return value is what the operation returned: the same is in status->error. Otherwise
+ * *done is 0, and the call returns FTC_SUCCESS. It never waits. A *request that is NULL has ended,
+ * with FTC_SUCCESS. status may be NULL. From then on ftc_last_report() is of this operation.
+ * Errors: FTC_ERR_ARG, FTC_ERR_STATE, and those of the operation.
+ */
+FTC_API int ftc_test(ftc_request **request, int *done, ftc_status *status);
+
+/*
+ * As ftc_test(), but the call waits until the operation has ended.
+ * Errors: FTC_ERR_ARG, FTC_ERR_STATE, and those of the operation.
+ */
+FTC_API int ftc_wait(ftc_request **request, ftc_status *status);
+
+/*
+ * As ftc_wait(), but for `seconds` at the most. If the operation has not ended by then, the call
+ * returns FTC_ERR_TIMEOUT: the operation is still under way, *request is as it was, and *status is
+ * untouched. With 0 seconds the call is a test.
+ * Errors: FTC_ERR_ARG (also: seconds are negative or NaN), FTC_ERR_STATE, FTC_ERR_TIMEOUT, and
+ * those of the operation.
+ */
+FTC_API int ftc_wait_for(ftc_request **request, double seconds, ftc_status *status);
+
+/*
+ * Wait until all of `count` requests have ended, of whichever communicators. Entries may be NULL.
+ * statuses is NULL, or has an entry for each request. The call returns the first error in the order
+ * of the array, after all have ended. ftc_last_report() of a communicator is of the last one in the
+ * array.
+ * Errors: FTC_ERR_ARG, FTC_ERR_STATE, and those of the operations.
+ */
+FTC_API int ftc_wait_all(int count, ftc_request *requests[], ftc_status statuses[]);
+
+/*
+ * Wait until one of `count` requests has ended, and store where it was in *index. It is freed, and
+ * its entry is NULL. Where all entries are NULL, *index is FTC_UNDEFINED, and the call returns
+ * FTC_SUCCESS at once. Otherwise it returns what the operation returned. If the call itself was
+ * refused, *index is untouched. status may be NULL.
+ * Errors: FTC_ERR_ARG, FTC_ERR_STATE, and those of the operation.
+ */
+FTC_API int ftc_wait_any(int count, ftc_request *requests[], int *index, ftc_status *status);
 
 /* --- operators and errors --- */
 

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "collectives/agreement/member.h"
 #include "collectives/message.h"
+#include "node/segment/chain.h"
 #include "node/segment/history.h"
 #include "runtime/choice/choice.h"
 
@@ -137,6 +138,19 @@ static json_t *make_history(const struct ftc_job_report *report, int rank)
     return history;
 }
 
+/* The communicator of the last call in which the rank was seen. null: it was seen in none. */
+static json_t *make_communicator(struct ftc_slot *slot)
+{
+    const struct ftc_activity *activity = &slot->activity;
+    uint64_t number = atomic_load_explicit(&activity->communicator, memory_order_relaxed);
+    char digits[24], name[FTC_COMMUNICATOR_NAME];
+
+    if (number == 0)
+        return json_null();
+    return json_pack("{s:s, s:s}", "number", ftc_history_communicator(number, digits), "name",
+                     ftc_chain_communicator(activity, number, name));
+}
+
 static void add_failure(json_t *object, const struct ftc_job_report *report, int rank)
 {
     const struct ftc_failure *failure = &report->verdict->ranks->at[rank].failure;
@@ -153,6 +167,8 @@ static void add_failure(json_t *object, const struct ftc_job_report *report, int
     json_object_set_new(object, "declared_ms", span(report->started_ns, failure->declared_ns));
     json_object_set_new(object, "detection_ms",
                         span(ftc_verdict_began(report->verdict, rank), failure->declared_ns));
+    json_object_set_new(object, "communicator",
+                        make_communicator(ftc_segment_slot(report->verdict->segment, rank)));
     json_object_set_new(object, "history", make_history(report, rank));
 }
 

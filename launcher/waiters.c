@@ -8,18 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/set.h"
 #include "collectives/agreement/member.h"
 #include "collectives/call.h"
+#include "collectives/frame.h"
+#include "node/segment/chain.h"
 #include "node/segment/history.h"
 #include "runtime/choice/choice.h"
 
-#define MOST_ROWS 24
-#define TRIES     100
-
+#define MOST_ROWS       24
+#define MOST_DEADLOCKS  8
+#define TRIES           100
 #define LAST_OPERATIONS 8
 
 enum place {
@@ -37,7 +40,8 @@ enum place {
 struct row {
     enum place place;
     uint32_t kind, role;
-    uint64_t op;
+    uint64_t op, communicator;
+    char name[FTC_COMMUNICATOR_NAME]; /* of the communicator */
     int waits_for;
     uint32_t waits;
     uint64_t since_ns; /* 0: unknown */
@@ -53,6 +57,8 @@ static struct row read_activity(struct ftc_slot *slot, int np)
         row.kind = atomic_load_explicit(&activity->kind, memory_order_relaxed);
         row.role = atomic_load_explicit(&activity->role, memory_order_relaxed);
         row.op = atomic_load_explicit(&activity->op, memory_order_relaxed);
+        row.communicator = atomic_load_explicit(&activity->communicator, memory_order_relaxed);
+        ftc_chain_communicator(activity, row.communicator, row.name);
         row.waits_for = atomic_load_explicit(&activity->waits_for, memory_order_relaxed);
         row.waits = atomic_load_explicit(&activity->waits, memory_order_relaxed);
         row.since_ns = atomic_load_explicit(&activity->since_ns, memory_order_relaxed);
@@ -100,7 +106,7 @@ static bool same_row(const struct row *a, const struct row *b)
     if (a->place != PLACE_WAITS && a->place != PLACE_BUSY)
         return true;
     return a->kind == b->kind && a->role == b->role && a->op == b->op &&
-           a->waits_for == b->waits_for;
+           a->communicator == b->communicator && a->waits_for == b->waits_for;
 }
 
 static double seconds_since(uint64_t since_ns, uint64_t now)
@@ -113,9 +119,11 @@ static void describe(const struct row *row, uint64_t longest_since, uint64_t now
 {
     double seconds = seconds_since(longest_since, now);
     const char *doubt = row->uncertain ? " (uncertain)" : "";
-    char more[32] = "";
+    char more[32] = "", in[48] = "";
     if (row->waits > 1)
         snprintf(more, sizeof(more), " and %u more", row->waits - 1);
+    if (row->communicator != FTC_COMMUNICATOR_WORLD)
+        snprintf(in, sizeof(in), " in %s", row->name);
     switch (row->place) {
     case PLACE_ENDED:
         snprintf(text, size, "ended");
@@ -137,13 +145,13 @@ static void describe(const struct row *row, uint64_t longest_since, uint64_t now
                  doubt);
         break;
     case PLACE_WAITS:
-        snprintf(text, size, "in %s, operation %llu, for %.1f s: waits for rank %d%s (%s)%s",
-                 ftc_call_kind_name(row->kind), (unsigned long long)row->op, seconds,
+        snprintf(text, size, "in %s%s, operation %llu, for %.1f s: waits for rank %d%s (%s)%s",
+                 ftc_call_kind_name(row->kind), in, (unsigned long long)row->op, seconds,
                  row->waits_for, more, ftc_wait_name(row->role), doubt);
         break;
     case PLACE_BUSY:
-        snprintf(text, size, "in %s, operation %llu, for %.1f s: waits for no rank%s",
-                 ftc_call_kind_name(row->kind), (unsigned long long)row->op, seconds, doubt);
+        snprintf(text, size, "in %s%s, operation %llu, for %.1f s: waits for no rank%s",
+                 ftc_call_kind_name(row->kind), in, (unsigned long long)row->op, seconds, doubt);
         break;
     }
 }
@@ -170,19 +178,28 @@ static void print_group(struct ftc_sink *err, const struct row *rows, bool *done
     ftc_set_fini(&group);
 }
 
-/* The end of the chain of waiting that begins at `rank`: the rank that waits for none. If the chain
- * is a cycle, its lowest rank. */
-static int end_of_chain(const struct row *rows, int np, int rank)
+static bool is_inside(const struct row *row)
 {
-    int at = rank;
-    for (int steps = 0; steps < np && rows[at].place == PLACE_WAITS; steps++)
-        at = rows[at].waits_for;
-    if (rows[at].place != PLACE_WAITS)
-        return at;
-    int lowest = at; /* np steps lead into the cycle */
-    for (int next = rows[at].waits_for; next != at; next = rows[next].waits_for)
-        lowest = next < lowest ? next : lowest;
-    return lowest;
+    return row->place == PLACE_WAITS || row->place == PLACE_BUSY;
+}
+
+/* `before` are the rows of a look FTC_CHAIN_PAUSE_NS ago. */
+static void make_links(struct ftc_chain_link *links, const struct row *before,
+                       const struct row *rows, int np, int nodes)
+{
+    uint64_t now = ftc_clock_now(), least = ftc_chain_least_age_ns(np, nodes);
+
+    for (int rank = 0; rank < np; rank++) {
+        const struct row *row = &rows[rank];
+        bool waits = row->place == PLACE_WAITS;
+        bool old = row->since_ns <= now && now - row->since_ns >= least;
+        links[rank].next = waits ? row->waits_for : -1;
+        links[rank].stands =
+            waits && !row->uncertain && same_row(&before[rank], row) && (least == 0 || old);
+        links[rank].communicator = is_inside(row) ? row->communicator : 0;
+        memcpy(links[rank].name, row->name, sizeof(row->name));
+    }
+    ftc_chain_follow(links, np);
 }
 
 /* The last operations of a rank. */
@@ -206,55 +223,85 @@ static void print_history(struct ftc_sink *err, struct ftc_segment *segment, int
 
 /* Returns the rank for which most of them wait; -1: none waits. *waiter is one that waits for
  * it. */
-static int print_culprit(struct ftc_sink *err, const struct row *rows, int np, int *votes,
-                         int *waiter)
+static int print_culprit(struct ftc_sink *err, const struct row *rows,
+                         const struct ftc_chain_link *links, int np, int *waiter)
 {
+    char text[256];
     int best = -1, waiting = 0;
-    memset(votes, 0, (size_t)np * sizeof(*votes));
+
     for (int rank = 0; rank < np; rank++) {
-        if (rows[rank].place != PLACE_WAITS)
-            continue;
-        waiting++;
-        int end = end_of_chain(rows, np, rank);
-        votes[end]++;
-        if (best < 0 || votes[end] > votes[best]) {
+        int end = links[rank].end;
+        waiting += end >= 0;
+        if (end >= 0 && (best < 0 || links[end].waiters > links[best].waiters)) {
             best = end;
             *waiter = rank;
         }
     }
     if (best < 0)
         return best;
-    char text[256];
     describe(&rows[best], rows[best].since_ns, ftc_clock_now(), text, sizeof(text));
-    ftc_sink_say(err, "%d of the %d waiting ranks finally wait for rank %d: %s%s", votes[best],
-                 waiting, best, text,
-                 rows[best].place == PLACE_WAITS ? " (they wait for each other)" : "");
+    ftc_sink_say(err, "%d of the %d waiting ranks finally wait for rank %d: %s%s",
+                 links[best].waiters, waiting, best, text,
+                 links[best].cycle > 0 ? " (they wait for each other)" : "");
     return best;
+}
+
+static void print_deadlocks(struct ftc_sink *err, const struct ftc_chain_link *links, int np)
+{
+    char words[FTC_CHAIN_TEXT];
+
+    for (int rank = 0, printed = 0; rank < np && printed < MOST_DEADLOCKS; rank++)
+        if (links[rank].deadlock) {
+            ftc_sink_say(err, "%s", ftc_chain_words(links, rank, words));
+            printed++;
+        }
+}
+
+static void print_rows(struct ftc_sink *err, const struct row *rows, bool *done, int np)
+{
+    int printed = 0;
+
+    for (int rank = 0; rank < np && printed < MOST_ROWS; rank++) {
+        if (done[rank])
+            continue;
+        print_group(err, rows, done, np, rank);
+        printed++;
+    }
+    if (printed == MOST_ROWS)
+        ftc_sink_say(err, "  ...");
+}
+
+static void print_chains(struct ftc_sink *err, struct ftc_segment *segment, const struct row *rows,
+                         const struct ftc_chain_link *links, int np)
+{
+    int waiter = 0, culprit = print_culprit(err, rows, links, np, &waiter);
+
+    print_deadlocks(err, links, np);
+    print_history(err, segment, culprit >= 0 ? culprit : 0);
+    if (culprit >= 0 && waiter != culprit)
+        print_history(err, segment, waiter);
 }
 
 void ftc_waiters_print(struct ftc_sink *err, struct ftc_ranks *ranks, struct ftc_segment *segment)
 {
-    int np = ranks->count, printed = 0;
+    int np = ranks->count;
+    struct row *before = calloc((size_t)np, sizeof(*before));
     struct row *rows = calloc((size_t)np, sizeof(*rows));
+    struct ftc_chain_link *links = calloc((size_t)np, sizeof(*links));
     bool *done = calloc((size_t)np, sizeof(*done));
-    int *votes = calloc((size_t)np, sizeof(*votes));
-    if (rows != NULL && done != NULL && votes != NULL) {
+
+    if (before != NULL && rows != NULL && links != NULL && done != NULL) {
+        for (int rank = 0; rank < np; rank++)
+            before[rank] = read_row(ranks, segment, rank);
+        (void)nanosleep(&(struct timespec){.tv_nsec = FTC_CHAIN_PAUSE_NS}, NULL);
         for (int rank = 0; rank < np; rank++)
             rows[rank] = read_row(ranks, segment, rank);
-        for (int rank = 0; rank < np && printed < MOST_ROWS; rank++) {
-            if (!done[rank]) {
-                print_group(err, rows, done, np, rank);
-                printed++;
-            }
-        }
-        if (printed == MOST_ROWS)
-            ftc_sink_say(err, "  ...");
-        int waiter = 0, culprit = print_culprit(err, rows, np, votes, &waiter);
-        print_history(err, segment, culprit >= 0 ? culprit : 0);
-        if (culprit >= 0 && waiter != culprit)
-            print_history(err, segment, waiter);
+        make_links(links, before, rows, np, ftc_segment_nodes(segment));
+        print_rows(err, rows, done, np);
+        print_chains(err, segment, rows, links, np);
     }
+    free(before);
     free(rows);
+    free(links);
     free(done);
-    free(votes);
 }

@@ -7,7 +7,7 @@
 #include "node/segment/segment.h"
 
 /* Print a short table of what the ranks are doing. Then print the rank for which most of them wait
- * in the end. */
+ * in the end, and the deadlocks (node/segment/chain.h). Takes FTC_CHAIN_PAUSE_NS. */
 void ftc_waiters_print(struct ftc_sink *err, struct ftc_ranks *ranks, struct ftc_segment *segment);
 
 #endif

@@ -59,12 +59,13 @@ static bool stuck_behind(const struct ftc_ballot *b)
     return takes && waits && b->straggler_ns == 0;
 }
 
-bool ftc_member_poked(const struct ftc_member *m)
+bool ftc_member_owes(const struct ftc_member *m)
 {
     const struct ftc_operation *op = m->newest;
 
-    return op != NULL && ftc_ballot_exchanges(&op->ballot) && op->ballot.position == 0 &&
-           op->ballot.given_up;
+    bool poked = op != NULL && ftc_ballot_exchanges(&op->ballot) && op->ballot.position == 0 &&
+                 op->ballot.given_up;
+    return poked || m->more_asked || m->timer_ns > 0;
 }
 
 bool ftc_member_stuck_behind(const struct ftc_member *m)

@@ -273,9 +273,10 @@ uint64_t ftc_member_ballots(const struct ftc_member *member);      /* entered so
 const struct ftc_epoch *ftc_member_entered(const struct ftc_member *member);
 const uint64_t *ftc_member_pieces(const struct ftc_member *member); /* FTC_PIECES_KINDS counters */
 int ftc_member_retained(const struct ftc_member *member); /* retained operations, for tests */
-/* Was this rank, as c_0, asked by POKE to give up the exchange of the last operation, and has not
- * begun the ballot after that? It does so when it learns of the failure. */
-bool ftc_member_poked(const struct ftc_member *member);
+/* May another rank wait for something that this one has still to do? It was asked by POKE, as c_0,
+ * to give up the exchange of the last operation, and begins the ballot after that when it learns of
+ * the failure. Or it still spreads a decision, by gossip or correction. */
+bool ftc_member_owes(const struct ftc_member *member);
 /* Does this process know of a failure for which it still has to ask, or has asked? For tests. */
 bool ftc_member_unsettled(const struct ftc_member *member);
 /* For tests: does this rank, as a coordinator, wait without a limit for a subtree, although it

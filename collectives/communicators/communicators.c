@@ -352,6 +352,18 @@ static bool comes_late(const struct ftc_buffer *message)
            (ftc_message_peek(message, &head) != 0 || head.op > 0);
 }
 
+/* C1: a process takes over the count of each communicator that it is given. So no other number can
+ * be that of a forgotten one. If a revoke has cut off a creation, it may
+ * be one that this process was never given. */
+static bool may_have_been(const struct ftc_communicators *set, uint64_t number)
+{
+    uint64_t count = ftc_communicator_count(number);
+
+    if (count == 0)
+        return number == FTC_COMMUNICATOR_WORLD;
+    return count <= set->count || set->events[FTC_COMMUNICATORS_EVENT_REVOKED] > 0;
+}
+
 /* C6: a message of a number that this process does not know. */
 static int receive_unknown(struct ftc_communicators *set, int from, uint64_t number,
                            struct ftc_buffer *message)
@@ -364,6 +376,8 @@ static int receive_unknown(struct ftc_communicators *set, int from, uint64_t num
             return 0;
         return ftc_early_keep(set, from, number, message);
     }
+    if (!may_have_been(set, number))
+        return FTC_ERR_PROTO;
     if (!dead && must_answer(message))
         return answer_gone(set, from, number);
     ftc_communicators_note(set, FTC_COMMUNICATORS_EVENT_DROPPED);

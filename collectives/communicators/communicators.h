@@ -128,7 +128,7 @@ struct ftc_communicator_delivery {
     size_t size;
     const struct ftc_set *failed; /* of the decision: ranks of the communicator */
     const struct ftc_set *agreed; /* G after it */
-    bool poked;                   /* ftc_member_poked(): a rank has poked this one and waits (C7) */
+    bool owes;                    /* ftc_member_owes(): another rank may wait for this one (C7) */
 };
 /* FTC_ERR_STATE: no call is under way in c. */
 int ftc_communicator_delivered(struct ftc_communicator *c,
@@ -162,6 +162,8 @@ const int *ftc_communicator_job_ranks(const struct ftc_communicator *c); /* of a
 int ftc_communicator_rank_of(const struct ftc_communicator *c, int job_rank);
 bool ftc_communicator_by_messages(const struct ftc_communicator *c); /* the opening refused */
 bool ftc_communicator_is_revoked(const struct ftc_communicator *c);  /* an output said REVOKED */
+/* Callers have it: its creation has ended, and nobody has freed it. */
+bool ftc_communicator_has_callers(const struct ftc_communicator *c);
 /* The next communicator after c, temporary ones too; after NULL, the first. NULL: no more. */
 struct ftc_communicator *ftc_communicators_next(const struct ftc_communicators *set,
                                                 const struct ftc_communicator *c);

@@ -19,7 +19,7 @@
     X(GONE_NOT_PASSED_ON, "freeing: GONE is not passed on")                                        \
     X(CLOSE_UNCOLLECTED, "freeing: a closing that does not collect")                               \
     X(GONE_TOO_EARLY, "freeing: GONE is sent for a communicator that is not forgotten")            \
-    X(FORGET_POKE, "freeing: one that was poked forgets without GONE")                             \
+    X(FORGET_POKE, "freeing: one for which others wait forgets without GONE")                      \
     X(TEMPORARY_WITHOUT_L, "temporary: view without L")                                            \
     X(FORGET_BEFORE_BYE, "temporary: forget before all have said BYE")                             \
     X(DROP_EARLY, "temporary: drop early messages")                                                \

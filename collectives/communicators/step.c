@@ -165,11 +165,11 @@ static int finish_creation(struct ftc_communicator *c,
     return end_creation(c, delivery->status);
 }
 
-/* C7: the closing is decided. A rank that has poked this one waits for an answer. */
-static int forget(struct ftc_communicator *c, bool poked)
+/* C7: the closing is decided. Another rank may wait for this one. */
+static int forget(struct ftc_communicator *c, bool owes)
 {
     c->ended = true;
-    return poked && !FTC_COMMUNICATORS_MUTATED(FORGET_POKE)
+    return owes && !FTC_COMMUNICATORS_MUTATED(FORGET_POKE)
                ? ftc_communicator_say_all(c, FTC_WORD_GONE)
                : 0;
 }
@@ -188,7 +188,7 @@ static int finish_closing(struct ftc_communicator *c,
 
     ftc_communicator_end_call(c);
     if (all_close || FTC_COMMUNICATORS_MUTATED(CLOSE_ONCE))
-        return forget(c, delivery->poked);
+        return forget(c, delivery->owes);
     /* C9: others go on; this rank takes part until they close, too. */
     ftc_communicators_note(c->set, FTC_COMMUNICATORS_EVENT_CLOSE_AGAIN);
     return 0;

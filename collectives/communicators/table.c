@@ -126,6 +126,11 @@ bool ftc_communicator_is_revoked(const struct ftc_communicator *c)
     return c->revoked;
 }
 
+bool ftc_communicator_has_callers(const struct ftc_communicator *c)
+{
+    return c->in_use && !c->freed;
+}
+
 void ftc_communicator_attach(struct ftc_communicator *c, void *engine)
 {
     c->engine = engine;

@@ -25,6 +25,8 @@ enum {
     AGREED,
     UNSETTLED_NS,
     COMMUNICATOR,
+    NAME,
+    NAME_END = NAME + FTC_COMMUNICATOR_NAME / 8 - 1,
     ALGORITHM,
     CALLED,
     OPERATIONS,
@@ -69,6 +71,8 @@ static void copy_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
     words[AGREED] = LOAD(a->agreed_failed);
     words[UNSETTLED_NS] = age(now, LOAD(a->unsettled_ns));
     words[COMMUNICATOR] = LOAD(a->communicator);
+    for (int i = NAME; i <= NAME_END; i++)
+        words[i] = LOAD(a->name[i - NAME]);
     words[ALGORITHM] = LOAD(a->algorithm);
     words[CALLED] = LOAD(slot->called);
     words[OPERATIONS] = LOAD(slot->counters.operations);
@@ -123,6 +127,8 @@ static void write_slot(struct ftc_slot *slot, const uint64_t words[WORDS])
     atomic_thread_fence(memory_order_release);
     STORE(a->kind, (uint32_t)words[KIND]);
     STORE(a->communicator, words[COMMUNICATOR]);
+    for (int i = NAME; i <= NAME_END; i++)
+        STORE(a->name[i - NAME], words[i]);
     STORE(a->algorithm, (uint32_t)words[ALGORITHM]);
     STORE(a->op, words[OP]);
     STORE(a->since_ns, words[AGE_NS] < now ? now - words[AGE_NS] : 0);

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/communicators/number.h"
 #include "node/segment/internal.h"
 
 #define STORE(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
 #define LOAD(field)         atomic_load_explicit(&(field), memory_order_relaxed)
 
-#define WORLD 1
 
 /* Operations follow each other without a pause if one begins at most so many ticks after the one
  * before: about a microsecond. */
@@ -310,9 +310,14 @@ int ftc_history_last(struct ftc_segment *segment, int rank, const struct ftc_his
 
 const char *ftc_history_communicator(uint64_t number, char text[24])
 {
-    if (number == WORLD)
+    uint64_t count = (number & (FTC_COMMUNICATOR_REVOKED - 1)) >> FTC_COMMUNICATOR_MAKER_BITS;
+    unsigned maker = number & ((1u << FTC_COMMUNICATOR_MAKER_BITS) - 1);
+
+    if (ftc_communicator_is_temporary(number))
+        return "a group";
+    if (count == 0 && maker == FTC_COMMUNICATOR_WORLD)
         return "world";
-    snprintf(text, 24, "%" PRIu64, number);
+    snprintf(text, 24, "%" PRIu64 ".%u", count, maker);
     return text;
 }
 

@@ -45,7 +45,7 @@
 #include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 15
+#define FTC_SEGMENT_VERSION 16
 #define FTC_NODE_MAX_RANKS  4096
 /* Where ftrun is the PMIx server, the name of a job's namespace is this and the name of the job. */
 #define FTC_PMIX_SPACE         "ftcoll-"
@@ -53,6 +53,7 @@
 #define FTC_JOB_GROUP          32 /* bytes */
 #define FTC_JOB_SECRET         32 /* bytes */
 #define FTC_NODE_MAX_NODES     1024
+#define FTC_COMMUNICATOR_NAME  32    /* bytes, with its NUL */
 #define FTC_ENDPOINT_SIZE      1024  /* bytes of an endpoint, with its NUL */
 #define FTC_SEGMENT_RING_BYTES 65536 /* one ring with its header */
 
@@ -120,8 +121,9 @@ struct ftc_activity {
     _Atomic uint32_t kind; /* enum ftc_call_kind of collectives/call.h; 0: outside the library */
     _Atomic uint64_t op;   /* the operation's number k */
     _Atomic uint64_t communicator; /* number of the communicator of the operation */
-    _Atomic uint32_t algorithm;    /* enum ftc_choice_id of the last call, plus 1; 0: no call yet */
-    _Atomic uint64_t since_ns;     /* ftc_clock_now() at the call or the return */
+    _Atomic uint64_t name[FTC_COMMUNICATOR_NAME / 8]; /* of this communicator, as 32 bytes */
+    _Atomic uint32_t algorithm; /* enum ftc_choice_id of the last call, plus 1; 0: no call yet */
+    _Atomic uint64_t since_ns;  /* ftc_clock_now() at the call or the return */
     _Atomic uint32_t ballot_i, ballot_s;
     _Atomic uint32_t role; /* enum ftc_wait of collectives/agreement/member.h: what it waits for */
     _Atomic int32_t waits_for; /* lowest rank it waits for, -1: none */

@@ -39,6 +39,14 @@ static void show(struct ftc_comm *comm)
     pthread_mutex_unlock(&comm->process->lock);
 }
 
+/* With the lock, since a revoke in another thread replaces the member. */
+static void look_for_mismatch(struct ftc_comm *comm)
+{
+    pthread_mutex_lock(&comm->process->lock);
+    ftc_job_look_for_mismatch(comm);
+    pthread_mutex_unlock(&comm->process->lock);
+}
+
 static void asleep(void *arg, bool asleep)
 {
     struct ftc_comm *comm = arg;
@@ -46,7 +54,7 @@ static void asleep(void *arg, bool asleep)
     if (asleep)
         show(comm);
     else
-        ftc_job_look_for_mismatch(comm);
+        look_for_mismatch(comm);
     comm->shown = true;
 }
 

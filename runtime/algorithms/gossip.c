@@ -326,14 +326,6 @@ static uint64_t called(const struct ftc_comm *comm)
     return calls > comm->gossip->head.op ? calls : comm->gossip->head.op;
 }
 
-/* If operations go over the board, the member does not see them. So it is told their number, to
- * tell messages that come early from those that make no sense. */
-static void catch_up(struct ftc_comm *comm)
-{
-    if (comm->board != NULL && comm->gossip->core == NULL)
-        ftc_member_skip(comm->member, called(comm));
-}
-
 /* A message with a damaged head may be of any operation. With turns it is dropped: its sender
  * misses the answer and sends again. Without turns no message may get lost, so the sender is
  * accused. */
@@ -517,13 +509,13 @@ static void activity(const struct ftc_comm *comm, struct ftc_member_activity *no
 }
 
 const struct ftc_algorithm ftc_algorithm_gossip = {
+    .of_world = true,
     .open = gossip_open,
     .close = gossip_close,
     .owns = ftc_gossip_is_message,
     .receive = receive_message,
     .received = received,
     .timer = timer,
-    .precedes = catch_up,
     .notice = ftc_gossip_run_notice,
     .activity = activity,
 };

@@ -5,7 +5,10 @@
 #include "base/error.h"
 #include "base/probes.h"
 #include "runtime/algorithms/table.h"
+#include "runtime/comm/engine.h"
+#include "runtime/comm/finished.h"
 #include "runtime/comm/publish.h"
+#include "runtime/comm/queue.h"
 #include "runtime/comm/request.h"
 #include "runtime/process/gate.h"
 #include "runtime/process/lease.h"
@@ -27,52 +30,57 @@ void ftc_call_enter(struct ftc_comm *comm)
 
 /* Is there something left to take in? If the gate stays shut, the sockets wait for the next call or
  * for the next tick of the thread. */
-static bool has_rest(struct ftc_comm *comm)
+static bool has_rest(struct ftc_process *process)
 {
-    return ftc_gate_is_shut(comm->process) ? ftc_progress_ready_but_sockets(comm->process)
-                                           : ftc_progress_ready(comm->process);
+    return ftc_gate_is_shut(process) ? ftc_progress_ready_but_sockets(process)
+                                     : ftc_progress_ready(process);
 }
 
 /* The last caller leaves. Returns whether the thread must watch the sockets. *due: the thread has
  * work. */
-static bool leave_to_thread(struct ftc_comm *comm, bool *due)
+static bool leave_to_thread(struct ftc_process *process, bool *due)
 {
     /* From here on rings go to the thread's socket. What came before is taken in here. */
-    ftc_bell_outside(&comm->process->bell, true);
+    ftc_bell_outside(&process->bell, true);
     /* Gossip may go on for ever, so the thread does what is left after some steps. */
     bool rest = true;
-    for (int steps = 0; steps < LEAVING_STEPS && (rest = has_rest(comm)); steps++)
-        if (!ftc_progress_step(comm->process))
+    for (int steps = 0; steps < LEAVING_STEPS && (rest = has_rest(process)); steps++)
+        if (!ftc_progress_step(process))
             break;
-    ftc_publish_multicast(comm);
-    uint64_t armed_ns = comm->process->thread.armed_ns;
-    *due = rest ||
-           (comm->process->timer_ns != 0 && (armed_ns == 0 || comm->process->timer_ns < armed_ns));
-    return ftc_gate_leave(comm->process);
+    uint64_t armed_ns = process->thread.armed_ns;
+    *due = rest || (process->timer_ns != 0 && (armed_ns == 0 || process->timer_ns < armed_ns));
+    return ftc_gate_leave(process);
+}
+
+void ftc_call_leave_process(struct ftc_process *process)
+{
+    bool due = false, open = false, alone = process->alone;
+    bool last = ftc_turn_leave(process);
+
+    if (!alone && last)
+        open = leave_to_thread(process, &due);
+    pthread_mutex_unlock(&process->lock);
+    if (alone || !last)
+        return;
+    if (open)
+        ftc_gate_open(process);
+    /* After the unlock. Before it the thread could find the lock held and lose the nudge. */
+    if (atomic_exchange(&process->thread.missed, false) || due)
+        ftc_thread_nudge(process);
+    ftc_lease_before_return(process);
 }
 
 void ftc_call_leave(struct ftc_comm *comm)
 {
-    bool due = false, open = false, alone = comm->process->alone;
-    bool last = ftc_turn_leave(comm->process);
-
-    if (!alone)
+    if (!comm->process->alone) {
         ftc_publish_activity(comm, FTC_WAIT_NOTHING);
-    if (!alone && last)
-        open = leave_to_thread(comm, &due);
+        ftc_publish_multicast(comm);
+    }
     comm->driven.waits = false;
-    pthread_mutex_unlock(&comm->process->lock);
-    if (alone || !last)
-        return;
-    if (open)
-        ftc_gate_open(comm->process);
-    /* After the unlock. Before it the thread could find the lock held and lose the nudge. */
-    if (atomic_exchange(&comm->process->thread.missed, false) || due)
-        ftc_thread_nudge(comm->process);
-    ftc_lease_before_return(comm->process);
+    ftc_call_leave_process(comm->process);
 }
 
-static int explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
+int ftc_call_explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
 {
     if (rc == FTC_ERR_ROOT_FAILED)
         return ftc_error_set(rc, "rank %d, the root of the %s, failed before it could finish",
@@ -125,18 +133,45 @@ uint64_t ftc_call_number(const struct ftc_comm *comm)
                                : ftc_member_next_op(comm->member);
 }
 
+int ftc_call_revoked(struct ftc_comm *comm)
+{
+    ftc_call_enter(comm);
+    ftc_comm_engine_told(comm);
+    ftc_call_leave(comm);
+    return ftc_error_set(FTC_ERR_REVOKED,
+                         "communicator %s was revoked: call ftc_comm_shrink() to go on without the "
+                         "failed ranks, or ftc_comm_free()",
+                         comm->name);
+}
+
+int ftc_call_detour(struct ftc_comm *comm)
+{
+    ftc_call_enter(comm);
+    ftc_queue_drain(comm);
+    ftc_finished_show(comm, NULL);
+    ftc_call_leave(comm);
+    return ftc_comm_is_revoked(comm) ? ftc_call_revoked(comm) : FTC_SUCCESS;
+}
+
 static FTC_HOT int run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)
 {
+    int rc = atomic_load_explicit(&comm->detour, memory_order_acquire) == 0 ? FTC_SUCCESS
+                                                                            : ftc_call_detour(comm);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
     if (comm->board != NULL) {
-        int rc = ftc_board_run(comm, call, receive);
-        return rc == 0 ? rc : explain(comm, call, rc);
+        rc = ftc_board_run(comm, call, receive);
+    } else {
+        ftc_call_enter(comm);
+        ftc_publish_record(comm);
+        rc = ftc_request_run(comm, call, receive, FTC_CHOICE_BOARD + 1);
+        ftc_drill_pass(&comm->process->drill, FTC_DRILL_RETURN);
+        ftc_call_leave(comm);
     }
-    ftc_call_enter(comm);
-    ftc_publish_record(comm);
-    int rc = ftc_request_run(comm, call, receive, FTC_CHOICE_BOARD + 1);
-    ftc_drill_pass(&comm->process->drill, FTC_DRILL_RETURN);
-    ftc_call_leave(comm);
-    return explain(comm, call, rc);
+    if (rc == 0)
+        return rc;
+    return rc == FTC_ERR_REVOKED ? ftc_call_revoked(comm) : ftc_call_explain(comm, call, rc);
 }
 
 static FTC_ONE_PLACE void probe_start(int kind, uint64_t number, uint64_t size)

@@ -19,10 +19,22 @@ int ftc_call_end(const struct ftc_comm *comm, int rc);
 /* Between the two the caller holds comm->process->lock and drives the member. */
 void ftc_call_enter(struct ftc_comm *comm);
 void ftc_call_leave(struct ftc_comm *comm);
+/* The same where the communicator is gone, or another thread may be in a call on it. */
+void ftc_call_leave_process(struct ftc_process *process);
 
 /* Runs a whole call, from ftc_call_enter() to ftc_call_leave(), or on the board. On success the
  * result is in `receive` (NULL: nowhere). */
 int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive);
+
+/* The communicator is revoked, and the caller is told so. Returns FTC_ERR_REVOKED. */
+int ftc_call_revoked(struct ftc_comm *comm);
+
+/* A call begins, and its communicator has a bit of `detour` set. Waits for the requests that were
+ * started before it. FTC_ERR_REVOKED: the communicator is revoked, and the caller is told so. */
+int ftc_call_detour(struct ftc_comm *comm);
+
+/* Puts the cause of `rc`, which `call` has returned, into words (ftc_last_error()). Returns it. */
+int ftc_call_explain(struct ftc_comm *comm, const struct ftc_call *call, int rc);
 
 /* The number of the next operation, from 0 on. For the calling thread; needs no lock. */
 uint64_t ftc_call_number(const struct ftc_comm *comm);

@@ -1,6 +1,7 @@
 /* Running one collective of the API. */
 #include "runtime/api/collective.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,28 +33,39 @@ static size_t bytes_of(uint64_t size)
     return size > 0 ? (size_t)size - 1 : 0;
 }
 
-static int agree(struct ftc_comm *comm, struct ftc_collective *c)
+bool ftc_collective_wants_sizes(const struct ftc_collective *c)
 {
-    struct ftc_reduction reduction;
-    int rc = ftc_reduction_init(&reduction, FTC_UINT64, FTC_MAX);
-    struct ftc_call call = {.signature = {.kind = FTC_CALL_SIZES,
-                                          .type = FTC_UINT64,
-                                          .operator_code = (uint8_t)reduction.operator_code,
-                                          .root = -1,
-                                          .size = c->sizes_count * sizeof(*c->sizes)},
-                            .input = c->sizes,
-                            .combine = ftc_reduction_combine,
-                            .merge = ftc_reduction_merge,
-                            .combine_arg = &reduction,
-                            .element = sizeof(*c->sizes)};
+    return c->sizes_count > 0;
+}
 
-    return rc == FTC_SUCCESS ? ftc_call_run(comm, &call, c->sizes + c->sizes_count) : rc;
+void ftc_collective_sizes_call(const struct ftc_collective *c, struct ftc_call *call,
+                               struct ftc_reduction *reduction)
+{
+    int rc = ftc_reduction_init(reduction, FTC_UINT64, FTC_MAX);
+
+    assert(rc == FTC_SUCCESS);
+    (void)rc;
+    *call = (struct ftc_call){.signature = {.kind = FTC_CALL_SIZES,
+                                            .type = FTC_UINT64,
+                                            .operator_code = (uint8_t)reduction->operator_code,
+                                            .root = -1,
+                                            .size = c->sizes_count * sizeof(*c->sizes)},
+                              .input = c->sizes,
+                              .combine = ftc_reduction_combine,
+                              .merge = ftc_reduction_merge,
+                              .combine_arg = reduction,
+                              .element = sizeof(*c->sizes)};
+}
+
+uint64_t *ftc_collective_sizes_result(const struct ftc_collective *c)
+{
+    return c->sizes + c->sizes_count;
 }
 
 /* The root compares the contributions with its places. */
-static void take_sizes_of_gather(struct ftc_comm *comm, struct ftc_collective *c)
+static void take_sizes_of_gather(struct ftc_collective *c, struct ftc_comm *comm)
 {
-    const uint64_t *sizes = c->sizes + c->sizes_count;
+    const uint64_t *sizes = ftc_collective_sizes_result(c);
     int root = c->call.signature.root;
 
     for (int rank = 0; rank < comm->size; rank++) {
@@ -66,9 +78,9 @@ static void take_sizes_of_gather(struct ftc_comm *comm, struct ftc_collective *c
 }
 
 /* The sizes are those that the root sends. If it has failed there are none. */
-static void take_sizes_of_scatter(struct ftc_comm *comm, struct ftc_collective *c)
+static void take_sizes_of_scatter(struct ftc_collective *c, struct ftc_comm *comm)
 {
-    const uint64_t *sizes = c->sizes + c->sizes_count;
+    const uint64_t *sizes = ftc_collective_sizes_result(c);
     uint64_t *parts = c->sizes + 2 * c->sizes_count;
     size_t mine = c->call.slice_size, total = 0;
     int root = c->call.signature.root;
@@ -86,19 +98,26 @@ static void take_sizes_of_scatter(struct ftc_comm *comm, struct ftc_collective *
     c->call.parts = parts;
 }
 
-static int agree_on_sizes(struct ftc_comm *comm, struct ftc_collective *c)
+void ftc_collective_take_sizes(struct ftc_collective *c, struct ftc_comm *comm)
 {
-    int rc = c->sizes_count > 0 ? agree(comm, c) : FTC_SUCCESS;
-
-    if (c->sizes_count == 0 || rc != FTC_SUCCESS)
-        return rc;
     if (c->call.signature.kind == FTC_CALL_GATHER)
-        take_sizes_of_gather(comm, c);
+        take_sizes_of_gather(c, comm);
     else if (c->call.signature.kind == FTC_CALL_SCATTER)
-        take_sizes_of_scatter(comm, c);
+        take_sizes_of_scatter(c, comm);
     else
         c->call.signature.size = bytes_of(c->sizes[1]);
-    return FTC_SUCCESS;
+}
+
+static int agree_on_sizes(struct ftc_collective *c, struct ftc_comm *comm)
+{
+    struct ftc_reduction reduction;
+    struct ftc_call call;
+
+    ftc_collective_sizes_call(c, &call, &reduction);
+    int rc = ftc_call_run(comm, &call, ftc_collective_sizes_result(c));
+    if (rc == FTC_SUCCESS)
+        ftc_collective_take_sizes(c, comm);
+    return rc;
 }
 
 /* --- running --- */
@@ -113,13 +132,15 @@ void ftc_collective_gathers(struct ftc_collective *c, const struct ftc_comm *com
     c->call.take_arg = &c->gathering;
 }
 
-static int run(struct ftc_comm *comm, struct ftc_collective *c)
+static int run(struct ftc_collective *c, struct ftc_comm *comm)
 {
-    int rc = agree_on_sizes(comm, c);
+    int rc = ftc_collective_wants_sizes(c) ? agree_on_sizes(c, comm) : FTC_SUCCESS;
 
-    if (rc != FTC_SUCCESS)
-        return rc;
-    rc = ftc_call_run(comm, &c->call, c->receive);
+    return rc == FTC_SUCCESS ? ftc_call_run(comm, &c->call, c->receive) : rc;
+}
+
+int ftc_collective_finish(const struct ftc_collective *c, struct ftc_comm *comm, int rc)
+{
     if (rc == FTC_SUCCESS && c->own_place != NULL)
         memcpy(c->own_place, c->own, c->own_size);
     if (c->call.take != NULL && c->gathering.mismatched >= 0)
@@ -127,13 +148,18 @@ static int run(struct ftc_comm *comm, struct ftc_collective *c)
     return rc;
 }
 
-int ftc_collective_end(struct ftc_collective *c, struct ftc_comm *comm, int rc)
+void ftc_collective_free(struct ftc_collective *c)
 {
-    if (rc == FTC_SUCCESS)
-        rc = run(comm, c);
     if (c->call.take != NULL)
         free(c->gathering.bounds);
     free(c->packed);
     free(c->sizes);
+}
+
+int ftc_collective_end(struct ftc_collective *c, struct ftc_comm *comm, int rc)
+{
+    if (rc == FTC_SUCCESS)
+        rc = ftc_collective_finish(c, comm, run(c, comm));
+    ftc_collective_free(c);
     return ftc_call_end(comm, rc);
 }

@@ -1,13 +1,18 @@
 /* One collective of the API, from its arguments to its result. A function of the API checks its
- * arguments, and makes a struct ftc_collective of them; then that is run. */
+ * arguments, and builds a struct ftc_collective of them. The blocking form runs it at once; the
+ * non-blocking form gives it to a request (runtime/api/request.h). */
 #ifndef FTC_RUNTIME_API_COLLECTIVE_H
 #define FTC_RUNTIME_API_COLLECTIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "collectives/values/types.h"
 #include "runtime/api/call.h"
 #include "runtime/api/gathering.h"
 
-/* The call, and all that it points to. It must live as long as the call. */
+/* The call, and all that it points to but the caller's buffers, counts and displacements. It must
+ * live as long as the call, at the same place: the call points into it. */
 struct ftc_collective {
     struct ftc_call call;
     void *receive; /* the result; NULL: this rank has none */
@@ -36,6 +41,25 @@ int ftc_collective_room(struct ftc_collective *c, size_t size);
 /* Runs the call if `rc` is FTC_SUCCESS, frees what it had, and ends the call of the API. Returns
  * its result, or `rc`. */
 int ftc_collective_end(struct ftc_collective *c, struct ftc_comm *comm, int rc);
+
+/* --- the steps of a run --- */
+
+/* Must the ranks agree on sizes first? That is an operation of its own, before the call: the one
+ * that ftc_collective_sizes_call() fills in, with `reduction`, which must live as long as it. Its
+ * result goes to ftc_collective_sizes_result(), and ftc_collective_take_sizes() makes the call
+ * complete. It ends the job if the sizes do not fit together. */
+bool ftc_collective_wants_sizes(const struct ftc_collective *c);
+void ftc_collective_sizes_call(const struct ftc_collective *c, struct ftc_call *call,
+                               struct ftc_reduction *reduction);
+uint64_t *ftc_collective_sizes_result(const struct ftc_collective *c);
+void ftc_collective_take_sizes(struct ftc_collective *c, struct ftc_comm *comm);
+
+/* The call has ended with `rc`, and its result is in c->receive: does what is left, and returns
+ * `rc`. Ends the job if a contribution has not the size of its place. */
+int ftc_collective_finish(const struct ftc_collective *c, struct ftc_comm *comm, int rc);
+
+/* Frees what the collective has, whether it ran or not; not `c` itself. */
+void ftc_collective_free(struct ftc_collective *c);
 
 /* --- arguments --- */
 

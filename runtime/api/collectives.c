@@ -6,6 +6,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "runtime/api/collective.h"
+#include "runtime/api/request.h"
 
 /* --- arguments --- */
 
@@ -95,6 +96,15 @@ FTC_HOT static int reduction_call(struct ftc_collective *c, const struct ftc_com
     return rc;
 }
 
+FTC_HOT static inline int build_allreduce(struct ftc_collective *c, const struct ftc_comm *comm,
+                                          const void *send, void *recv, size_t count, ftc_type type,
+                                          ftc_op op)
+{
+    int rc = reduction_call(c, comm, FTC_CALL_ALLREDUCE, send, recv, count, type, op);
+
+    return rc == 0 ? ftc_check_receive(recv, c->call.signature.size) : rc;
+}
+
 FTC_HOT FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type type,
                                   ftc_op op, ftc_comm *comm)
 {
@@ -103,10 +113,34 @@ FTC_HOT FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ft
 
     if (rc != 0)
         return rc;
-    rc = reduction_call(&c, comm, FTC_CALL_ALLREDUCE, send, recv, count, type, op);
-    if (rc == 0)
-        rc = ftc_check_receive(recv, c.call.signature.size);
+    rc = build_allreduce(&c, comm, send, recv, count, type, op);
     return ftc_call_end(comm, rc == 0 ? ftc_call_run(comm, &c.call, recv) : rc);
+}
+
+FTC_API int ftc_iallreduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                           ftc_comm *comm, ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
+    if (rc == FTC_SUCCESS)
+        rc =
+            ftc_request_go(c, comm, build_allreduce(c, comm, send, recv, count, type, op), request);
+    return rc;
+}
+
+FTC_HOT static inline int build_reduce(struct ftc_collective *c, const struct ftc_comm *comm,
+                                       const void *send, void *recv, size_t count, ftc_type type,
+                                       ftc_op op, int root)
+{
+    int rc = ftc_check_root(comm, root);
+
+    if (rc == 0)
+        rc = reduction_call(c, comm, FTC_CALL_REDUCE, send, recv, count, type, op);
+    c->call.signature.root = root;
+    if (rc == 0 && comm->rank == root && c->call.signature.size > 0 && recv == NULL)
+        rc = ftc_error_set(FTC_ERR_ARG, "recv is NULL at the root");
+    return rc;
 }
 
 FTC_HOT FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
@@ -117,13 +151,20 @@ FTC_HOT FTC_API int ftc_reduce(const void *send, void *recv, size_t count, ftc_t
 
     if (rc != 0)
         return rc;
-    rc = ftc_check_root(comm, root);
-    if (rc == 0)
-        rc = reduction_call(&c, comm, FTC_CALL_REDUCE, send, recv, count, type, op);
-    c.call.signature.root = root;
-    if (rc == 0 && comm->rank == root && c.call.signature.size > 0 && recv == NULL)
-        rc = ftc_error_set(FTC_ERR_ARG, "recv is NULL at the root");
+    rc = build_reduce(&c, comm, send, recv, count, type, op, root);
     return ftc_call_end(comm, rc == 0 ? ftc_call_run(comm, &c.call, recv) : rc);
+}
+
+FTC_API int ftc_ireduce(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                        int root, ftc_comm *comm, ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_request_go(c, comm, build_reduce(c, comm, send, recv, count, type, op, root),
+                            request);
+    return rc;
 }
 
 /* This rank gets `size` bytes of the combined vector, from `offset` on. */
@@ -150,19 +191,40 @@ static int reduce_scatter(struct ftc_collective *c, const struct ftc_comm *comm,
                : rc;
 }
 
+static int build_reduce_scatter_block(struct ftc_collective *c, const struct ftc_comm *comm,
+                                      const void *send, void *recv, size_t count, ftc_type type,
+                                      ftc_op op)
+{
+    struct ftc_parts parts;
+    int rc = ftc_parts_init(&parts, comm->size, type, count, NULL, NULL);
+
+    if (rc == 0)
+        rc = reduce_scatter(c, comm, send, recv, &parts, type, op);
+    return rc;
+}
+
 FTC_API int ftc_reduce_scatter_block(const void *send, void *recv, size_t count, ftc_type type,
                                      ftc_op op, ftc_comm *comm)
 {
     struct ftc_collective c;
-    struct ftc_parts parts;
     int rc = ftc_collective_begin(&c, comm);
 
-    if (rc != 0)
-        return rc;
-    rc = ftc_parts_init(&parts, comm->size, type, count, NULL, NULL);
-    if (rc == 0)
-        rc = reduce_scatter(&c, comm, send, recv, &parts, type, op);
-    return ftc_collective_end(&c, comm, rc);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_collective_end(&c, comm,
+                                build_reduce_scatter_block(&c, comm, send, recv, count, type, op));
+    return rc;
+}
+
+FTC_API int ftc_ireduce_scatter_block(const void *send, void *recv, size_t count, ftc_type type,
+                                      ftc_op op, ftc_comm *comm, ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_request_go(
+            c, comm, build_reduce_scatter_block(c, comm, send, recv, count, type, op), request);
+    return rc;
 }
 
 /* The parts lie one behind the other. Too many elements are found later, by their sum. */
@@ -188,16 +250,14 @@ static int tell_parts(struct ftc_collective *c, const struct ftc_parts *parts)
     return FTC_SUCCESS;
 }
 
-FTC_API int ftc_reduce_scatter(const void *send, void *recv, const size_t counts[], ftc_type type,
-                               ftc_op op, ftc_comm *comm)
+static int build_reduce_scatter(struct ftc_collective *c, const struct ftc_comm *comm,
+                                const void *send, void *recv, const size_t counts[], ftc_type type,
+                                ftc_op op)
 {
-    struct ftc_collective c;
     struct ftc_parts parts;
-    int rc = ftc_collective_begin(&c, comm);
-
-    if (rc != 0)
-        return rc;
     size_t *offsets = calloc((size_t)comm->size, sizeof(*offsets));
+    int rc = FTC_SUCCESS;
+
     if (offsets == NULL)
         rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for %d displacements", comm->size);
     else if (counts == NULL)
@@ -207,11 +267,47 @@ FTC_API int ftc_reduce_scatter(const void *send, void *recv, const size_t counts
         rc = ftc_parts_init(&parts, comm->size, type, 0, counts, offsets);
     }
     if (rc == 0)
-        rc = reduce_scatter(&c, comm, send, recv, &parts, type, op);
+        rc = reduce_scatter(c, comm, send, recv, &parts, type, op);
     if (rc == 0)
-        rc = tell_parts(&c, &parts);
+        rc = tell_parts(c, &parts);
     free(offsets);
-    return ftc_collective_end(&c, comm, rc);
+    return rc;
+}
+
+FTC_API int ftc_reduce_scatter(const void *send, void *recv, const size_t counts[], ftc_type type,
+                               ftc_op op, ftc_comm *comm)
+{
+    struct ftc_collective c;
+    int rc = ftc_collective_begin(&c, comm);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_collective_end(&c, comm,
+                                build_reduce_scatter(&c, comm, send, recv, counts, type, op));
+    return rc;
+}
+
+FTC_API int ftc_ireduce_scatter(const void *send, void *recv, const size_t counts[], ftc_type type,
+                                ftc_op op, ftc_comm *comm, ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_request_go(c, comm, build_reduce_scatter(c, comm, send, recv, counts, type, op),
+                            request);
+    return rc;
+}
+
+static int build_scan(struct ftc_collective *c, const struct ftc_comm *comm, int kind,
+                      const void *send, void *recv, size_t count, ftc_type type, ftc_op op)
+{
+    int rc = reduction_call(c, comm, kind, send, recv, count, type, op);
+
+    if (rc == 0)
+        rc = ftc_check_receive(recv, c->call.signature.size);
+    if (rc == 0)
+        in_order(c, comm, kind == FTC_CALL_EXSCAN ? comm->rank - 1 : comm->rank);
+    return rc;
 }
 
 static int scan(int kind, const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
@@ -220,14 +316,21 @@ static int scan(int kind, const void *send, void *recv, size_t count, ftc_type t
     struct ftc_collective c;
     int rc = ftc_collective_begin(&c, comm);
 
-    if (rc != 0)
-        return rc;
-    rc = reduction_call(&c, comm, kind, send, recv, count, type, op);
-    if (rc == 0)
-        rc = ftc_check_receive(recv, c.call.signature.size);
-    if (rc == 0)
-        in_order(&c, comm, kind == FTC_CALL_EXSCAN ? comm->rank - 1 : comm->rank);
-    return ftc_collective_end(&c, comm, rc);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_collective_end(&c, comm, build_scan(&c, comm, kind, send, recv, count, type, op));
+    return rc;
+}
+
+static int iscan(int kind, const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                 ftc_comm *comm, ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_request_go(c, comm, build_scan(c, comm, kind, send, recv, count, type, op),
+                            request);
+    return rc;
 }
 
 FTC_API int ftc_scan(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
@@ -236,41 +339,88 @@ FTC_API int ftc_scan(const void *send, void *recv, size_t count, ftc_type type, 
     return scan(FTC_CALL_SCAN, send, recv, count, type, op, comm);
 }
 
+FTC_API int ftc_iscan(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                      ftc_comm *comm, ftc_request **request)
+{
+    return iscan(FTC_CALL_SCAN, send, recv, count, type, op, comm, request);
+}
+
 FTC_API int ftc_exscan(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
                        ftc_comm *comm)
 {
     return scan(FTC_CALL_EXSCAN, send, recv, count, type, op, comm);
 }
 
+FTC_API int ftc_iexscan(const void *send, void *recv, size_t count, ftc_type type, ftc_op op,
+                        ftc_comm *comm, ftc_request **request)
+{
+    return iscan(FTC_CALL_EXSCAN, send, recv, count, type, op, comm, request);
+}
+
 /* --- broadcast and barrier --- */
 
-FTC_HOT FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm)
+/* `call` is cleared. The result goes to *receive. */
+FTC_HOT static inline int build_bcast(struct ftc_call *call, const struct ftc_comm *comm,
+                                      void *buffer, size_t count, ftc_type type, int root,
+                                      void **receive)
 {
-    struct ftc_call call = {0};
     size_t size = 0;
-    int rc = ftc_call_begin(comm);
+    int rc = ftc_check_root(comm, root);
 
-    if (rc != 0)
-        return rc;
-    rc = ftc_check_root(comm, root);
     if (rc == 0)
         rc = ftc_check_size(count, type, &size);
     if (rc == 0 && size > 0 && buffer == NULL)
         rc = ftc_error_set(FTC_ERR_ARG, "buffer is NULL");
-    if (rc != 0)
-        return ftc_call_end(comm, rc);
-    call.signature = (struct ftc_signature){
+    call->signature = (struct ftc_signature){
         .kind = FTC_CALL_BCAST, .type = ftc_type_code(type), .root = root, .size = size};
-    call.input = comm->rank == root ? buffer : NULL;
-    return ftc_call_end(comm, ftc_call_run(comm, &call, comm->rank == root ? NULL : buffer));
+    call->input = comm->rank == root ? buffer : NULL;
+    *receive = comm->rank == root ? NULL : buffer;
+    return rc;
 }
+
+FTC_HOT FTC_API int ftc_bcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm)
+{
+    struct ftc_call call = {0};
+    void *receive;
+    int rc = ftc_call_begin(comm);
+
+    if (rc != 0)
+        return rc;
+    rc = build_bcast(&call, comm, buffer, count, type, root, &receive);
+    return ftc_call_end(comm, rc == 0 ? ftc_call_run(comm, &call, receive) : rc);
+}
+
+FTC_API int ftc_ibcast(void *buffer, size_t count, ftc_type type, int root, ftc_comm *comm,
+                       ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_request_go(
+            c, comm, build_bcast(&c->call, comm, buffer, count, type, root, &c->receive), request);
+    return rc;
+}
+
+static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
 
 FTC_HOT FTC_API int ftc_barrier(ftc_comm *comm)
 {
-    struct ftc_call call = {.signature = {.kind = FTC_CALL_BARRIER, .root = -1}};
+    struct ftc_call call = {.signature = barrier};
     int rc = ftc_call_begin(comm);
 
     return rc == 0 ? ftc_call_end(comm, ftc_call_run(comm, &call, NULL)) : rc;
+}
+
+FTC_API int ftc_ibarrier(ftc_comm *comm, ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    c->call.signature = barrier;
+    return ftc_request_go(c, comm, FTC_SUCCESS, request);
 }
 
 FTC_API int ftc_rank(const ftc_comm *comm)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "runtime/api/collective.h"
+#include "runtime/api/request.h"
 
 static int check_arrays(const size_t *counts, const size_t *displs)
 {
@@ -68,37 +69,77 @@ static int allgather(struct ftc_collective *c, const struct ftc_comm *comm, cons
     return gather_parts(c, comm, send, recv, places);
 }
 
+static int build_allgather(struct ftc_collective *c, const struct ftc_comm *comm, const void *send,
+                           void *recv, size_t count, ftc_type type)
+{
+    struct ftc_parts places;
+    int rc = ftc_parts_init(&places, comm->size, type, count, NULL, NULL);
+
+    if (rc == FTC_SUCCESS)
+        rc = allgather(c, comm, send, recv, &places, type);
+    return rc;
+}
+
 FTC_API int ftc_allgather(const void *send, void *recv, size_t count, ftc_type type, ftc_comm *comm)
 {
     struct ftc_collective c;
-    struct ftc_parts places;
     int rc = ftc_collective_begin(&c, comm);
 
-    if (rc != FTC_SUCCESS)
-        return rc;
-    rc = ftc_parts_init(&places, comm->size, type, count, NULL, NULL);
     if (rc == FTC_SUCCESS)
-        rc = allgather(&c, comm, send, recv, &places, type);
-    return ftc_collective_end(&c, comm, rc);
+        rc = ftc_collective_end(&c, comm, build_allgather(&c, comm, send, recv, count, type));
+    return rc;
+}
+
+FTC_API int ftc_iallgather(const void *send, void *recv, size_t count, ftc_type type,
+                           ftc_comm *comm, ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_request_go(c, comm, build_allgather(c, comm, send, recv, count, type), request);
+    return rc;
+}
+
+static int build_allgatherv(struct ftc_collective *c, const struct ftc_comm *comm, const void *send,
+                            size_t count, void *recv, const size_t counts[], const size_t displs[],
+                            ftc_type type)
+{
+    struct ftc_parts places;
+    int rc = check_arrays(counts, displs);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_parts_init(&places, comm->size, type, 0, counts, displs);
+    if (rc == FTC_SUCCESS && send != FTC_IN_PLACE)
+        rc = check_own(&places, comm->rank, count);
+    if (rc == FTC_SUCCESS)
+        rc = allgather(c, comm, send, recv, &places, type);
+    return rc;
 }
 
 FTC_API int ftc_allgatherv(const void *send, size_t count, void *recv, const size_t counts[],
                            const size_t displs[], ftc_type type, ftc_comm *comm)
 {
     struct ftc_collective c;
-    struct ftc_parts places;
     int rc = ftc_collective_begin(&c, comm);
 
-    if (rc != FTC_SUCCESS)
-        return rc;
-    rc = check_arrays(counts, displs);
     if (rc == FTC_SUCCESS)
-        rc = ftc_parts_init(&places, comm->size, type, 0, counts, displs);
-    if (rc == FTC_SUCCESS && send != FTC_IN_PLACE)
-        rc = check_own(&places, comm->rank, count);
+        rc = ftc_collective_end(
+            &c, comm, build_allgatherv(&c, comm, send, count, recv, counts, displs, type));
+    return rc;
+}
+
+FTC_API int ftc_iallgatherv(const void *send, size_t count, void *recv, const size_t counts[],
+                            const size_t displs[], ftc_type type, ftc_comm *comm,
+                            ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
     if (rc == FTC_SUCCESS)
-        rc = allgather(&c, comm, send, recv, &places, type);
-    return ftc_collective_end(&c, comm, rc);
+        rc = ftc_request_go(
+            c, comm, build_allgatherv(c, comm, send, count, recv, counts, displs, type), request);
+    return rc;
 }
 
 /* A rank that is not the root: it gives `count` elements, and gets nothing. */
@@ -115,24 +156,42 @@ static int give(struct ftc_collective *c, const struct ftc_comm *comm, const voi
     return rc == FTC_SUCCESS ? ftc_check_input(send, NULL, size, &c->call.input) : rc;
 }
 
+static int build_gather(struct ftc_collective *c, const struct ftc_comm *comm, const void *send,
+                        void *recv, size_t count, ftc_type type, int root)
+{
+    struct ftc_parts places;
+    int rc = ftc_check_root(comm, root);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_parts_init(&places, comm->size, type, count, NULL, NULL);
+    if (rc == FTC_SUCCESS)
+        rc = comm->rank == root ? gather_parts(c, comm, send, recv, &places)
+                                : give(c, comm, send, count, type);
+    if (rc == FTC_SUCCESS)
+        c->call.signature = signature_of(FTC_CALL_GATHER, type, root, ftc_part_size(&places, 0));
+    return rc;
+}
+
 FTC_API int ftc_gather(const void *send, void *recv, size_t count, ftc_type type, int root,
                        ftc_comm *comm)
 {
     struct ftc_collective c;
-    struct ftc_parts places;
     int rc = ftc_collective_begin(&c, comm);
 
-    if (rc != FTC_SUCCESS)
-        return rc;
-    rc = ftc_check_root(comm, root);
     if (rc == FTC_SUCCESS)
-        rc = ftc_parts_init(&places, comm->size, type, count, NULL, NULL);
+        rc = ftc_collective_end(&c, comm, build_gather(&c, comm, send, recv, count, type, root));
+    return rc;
+}
+
+FTC_API int ftc_igather(const void *send, void *recv, size_t count, ftc_type type, int root,
+                        ftc_comm *comm, ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
     if (rc == FTC_SUCCESS)
-        rc = comm->rank == root ? gather_parts(&c, comm, send, recv, &places)
-                                : give(&c, comm, send, count, type);
-    if (rc == FTC_SUCCESS)
-        c.call.signature = signature_of(FTC_CALL_GATHER, type, root, ftc_part_size(&places, 0));
-    return ftc_collective_end(&c, comm, rc);
+        rc = ftc_request_go(c, comm, build_gather(c, comm, send, recv, count, type, root), request);
+    return rc;
 }
 
 /* The part of the root in a gatherv. */
@@ -150,25 +209,48 @@ static int gather_at_root(struct ftc_collective *c, const struct ftc_comm *comm,
     return rc == FTC_SUCCESS ? gather_parts(c, comm, send, recv, &places) : rc;
 }
 
+static int build_gatherv(struct ftc_collective *c, const struct ftc_comm *comm, const void *send,
+                         size_t count, void *recv, const size_t counts[], const size_t displs[],
+                         ftc_type type, int root)
+{
+    int rc = ftc_check_root(comm, root);
+
+    if (rc == FTC_SUCCESS)
+        rc = comm->rank == root ? gather_at_root(c, comm, send, count, recv, counts, displs, type)
+                                : give(c, comm, send, count, type);
+    if (rc == FTC_SUCCESS)
+        rc = make_sizes(c, (size_t)comm->size);
+    if (rc == FTC_SUCCESS) {
+        c->sizes[comm->rank] = c->call.input_size + 1;
+        c->call.signature = signature_of(FTC_CALL_GATHER, type, root, 0);
+    }
+    return rc;
+}
+
 FTC_API int ftc_gatherv(const void *send, size_t count, void *recv, const size_t counts[],
                         const size_t displs[], ftc_type type, int root, ftc_comm *comm)
 {
     struct ftc_collective c;
     int rc = ftc_collective_begin(&c, comm);
 
-    if (rc != FTC_SUCCESS)
-        return rc;
-    rc = ftc_check_root(comm, root);
     if (rc == FTC_SUCCESS)
-        rc = comm->rank == root ? gather_at_root(&c, comm, send, count, recv, counts, displs, type)
-                                : give(&c, comm, send, count, type);
+        rc = ftc_collective_end(
+            &c, comm, build_gatherv(&c, comm, send, count, recv, counts, displs, type, root));
+    return rc;
+}
+
+FTC_API int ftc_igatherv(const void *send, size_t count, void *recv, const size_t counts[],
+                         const size_t displs[], ftc_type type, int root, ftc_comm *comm,
+                         ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
     if (rc == FTC_SUCCESS)
-        rc = make_sizes(&c, (size_t)comm->size);
-    if (rc == FTC_SUCCESS) {
-        c.sizes[comm->rank] = c.call.input_size + 1;
-        c.call.signature = signature_of(FTC_CALL_GATHER, type, root, 0);
-    }
-    return ftc_collective_end(&c, comm, rc);
+        rc = ftc_request_go(c, comm,
+                            build_gatherv(c, comm, send, count, recv, counts, displs, type, root),
+                            request);
+    return rc;
 }
 
 /* --- scattering --- */
@@ -201,25 +283,44 @@ static int scatter_to(struct ftc_collective *c, void *recv, size_t offset, size_
     return ftc_check_receive(recv, size);
 }
 
+static int build_scatter(struct ftc_collective *c, const struct ftc_comm *comm, const void *send,
+                         void *recv, size_t count, ftc_type type, int root)
+{
+    struct ftc_parts parts;
+    int rc = ftc_check_root(comm, root);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_parts_init(&parts, comm->size, type, count, NULL, NULL);
+    if (rc == FTC_SUCCESS)
+        rc = comm->rank == root ? scatter_from(c, comm, send, recv, &parts)
+                                : scatter_to(c, recv, ftc_part_offset(&parts, comm->rank),
+                                             ftc_part_size(&parts, comm->rank));
+    if (rc == FTC_SUCCESS)
+        c->call.signature = signature_of(FTC_CALL_SCATTER, type, root, ftc_parts_total(&parts));
+    return rc;
+}
+
 FTC_API int ftc_scatter(const void *send, void *recv, size_t count, ftc_type type, int root,
                         ftc_comm *comm)
 {
     struct ftc_collective c;
-    struct ftc_parts parts;
     int rc = ftc_collective_begin(&c, comm);
 
-    if (rc != FTC_SUCCESS)
-        return rc;
-    rc = ftc_check_root(comm, root);
     if (rc == FTC_SUCCESS)
-        rc = ftc_parts_init(&parts, comm->size, type, count, NULL, NULL);
+        rc = ftc_collective_end(&c, comm, build_scatter(&c, comm, send, recv, count, type, root));
+    return rc;
+}
+
+FTC_API int ftc_iscatter(const void *send, void *recv, size_t count, ftc_type type, int root,
+                         ftc_comm *comm, ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
     if (rc == FTC_SUCCESS)
-        rc = comm->rank == root ? scatter_from(&c, comm, send, recv, &parts)
-                                : scatter_to(&c, recv, ftc_part_offset(&parts, comm->rank),
-                                             ftc_part_size(&parts, comm->rank));
-    if (rc == FTC_SUCCESS)
-        c.call.signature = signature_of(FTC_CALL_SCATTER, type, root, ftc_parts_total(&parts));
-    return ftc_collective_end(&c, comm, rc);
+        rc =
+            ftc_request_go(c, comm, build_scatter(c, comm, send, recv, count, type, root), request);
+    return rc;
 }
 
 /* The value of the call is the parts, one behind the other. */
@@ -259,26 +360,49 @@ static int scatter_at_root(struct ftc_collective *c, const struct ftc_comm *comm
     return rc;
 }
 
+static int build_scatterv(struct ftc_collective *c, const struct ftc_comm *comm, const void *send,
+                          const size_t counts[], const size_t displs[], void *recv, size_t count,
+                          ftc_type type, int root)
+{
+    size_t size = 0;
+    int rc = ftc_check_root(comm, root);
+
+    if (rc == FTC_SUCCESS)
+        rc = make_sizes(c, (size_t)comm->size);
+    if (rc == FTC_SUCCESS && comm->rank != root)
+        rc = ftc_check_size(count, type, &size);
+    if (rc == FTC_SUCCESS)
+        rc = comm->rank == root ? scatter_at_root(c, comm, send, counts, displs, recv, count, type)
+                                : scatter_to(c, recv, 0, size);
+    if (rc == FTC_SUCCESS)
+        c->call.signature = signature_of(FTC_CALL_SCATTER, type, root, 0);
+    return rc;
+}
+
 FTC_API int ftc_scatterv(const void *send, const size_t counts[], const size_t displs[], void *recv,
                          size_t count, ftc_type type, int root, ftc_comm *comm)
 {
     struct ftc_collective c;
-    size_t size = 0;
     int rc = ftc_collective_begin(&c, comm);
 
-    if (rc != FTC_SUCCESS)
-        return rc;
-    rc = ftc_check_root(comm, root);
     if (rc == FTC_SUCCESS)
-        rc = make_sizes(&c, (size_t)comm->size);
-    if (rc == FTC_SUCCESS && comm->rank != root)
-        rc = ftc_check_size(count, type, &size);
+        rc = ftc_collective_end(
+            &c, comm, build_scatterv(&c, comm, send, counts, displs, recv, count, type, root));
+    return rc;
+}
+
+FTC_API int ftc_iscatterv(const void *send, const size_t counts[], const size_t displs[],
+                          void *recv, size_t count, ftc_type type, int root, ftc_comm *comm,
+                          ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
     if (rc == FTC_SUCCESS)
-        rc = comm->rank == root ? scatter_at_root(&c, comm, send, counts, displs, recv, count, type)
-                                : scatter_to(&c, recv, 0, size);
-    if (rc == FTC_SUCCESS)
-        c.call.signature = signature_of(FTC_CALL_SCATTER, type, root, 0);
-    return ftc_collective_end(&c, comm, rc);
+        rc = ftc_request_go(c, comm,
+                            build_scatterv(c, comm, send, counts, displs, recv, count, type, root),
+                            request);
+    return rc;
 }
 
 /* --- exchanging --- */
@@ -297,20 +421,38 @@ static int alltoall(struct ftc_collective *c, const struct ftc_comm *comm, const
     return rc == FTC_SUCCESS ? ftc_check_input(send, recv, size, &c->call.input) : rc;
 }
 
+static int build_alltoall(struct ftc_collective *c, const struct ftc_comm *comm, const void *send,
+                          void *recv, size_t count, ftc_type type)
+{
+    struct ftc_parts parts;
+    int rc = ftc_parts_init(&parts, comm->size, type, count, NULL, NULL);
+
+    if (rc == FTC_SUCCESS)
+        rc = alltoall(c, comm, send, recv, &parts);
+    if (rc == FTC_SUCCESS)
+        c->call.signature = signature_of(FTC_CALL_ALLTOALL, type, -1, ftc_parts_total(&parts));
+    return rc;
+}
+
 FTC_API int ftc_alltoall(const void *send, void *recv, size_t count, ftc_type type, ftc_comm *comm)
 {
     struct ftc_collective c;
-    struct ftc_parts parts;
     int rc = ftc_collective_begin(&c, comm);
 
-    if (rc != FTC_SUCCESS)
-        return rc;
-    rc = ftc_parts_init(&parts, comm->size, type, count, NULL, NULL);
     if (rc == FTC_SUCCESS)
-        rc = alltoall(&c, comm, send, recv, &parts);
+        rc = ftc_collective_end(&c, comm, build_alltoall(&c, comm, send, recv, count, type));
+    return rc;
+}
+
+FTC_API int ftc_ialltoall(const void *send, void *recv, size_t count, ftc_type type, ftc_comm *comm,
+                          ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
     if (rc == FTC_SUCCESS)
-        c.call.signature = signature_of(FTC_CALL_ALLTOALL, type, -1, ftc_parts_total(&parts));
-    return ftc_collective_end(&c, comm, rc);
+        rc = ftc_request_go(c, comm, build_alltoall(c, comm, send, recv, count, type), request);
+    return rc;
 }
 
 /* A contribution is a table, and the parts behind it. */
@@ -342,18 +484,14 @@ static int alltoallv(struct ftc_collective *c, const struct ftc_comm *comm, cons
     return FTC_SUCCESS;
 }
 
-FTC_API int ftc_alltoallv(const void *send, const size_t sendcounts[], const size_t senddispls[],
-                          void *recv, const size_t recvcounts[], const size_t recvdispls[],
-                          ftc_type type, ftc_comm *comm)
+static int build_alltoallv(struct ftc_collective *c, const struct ftc_comm *comm, const void *send,
+                           const size_t sendcounts[], const size_t senddispls[], void *recv,
+                           const size_t recvcounts[], const size_t recvdispls[], ftc_type type)
 {
-    struct ftc_collective c;
     struct ftc_parts sent, places;
     bool in_place = send == FTC_IN_PLACE;
-    int rc = ftc_collective_begin(&c, comm);
+    int rc = check_arrays(recvcounts, recvdispls);
 
-    if (rc != FTC_SUCCESS)
-        return rc;
-    rc = check_arrays(recvcounts, recvdispls);
     if (rc == FTC_SUCCESS && !in_place)
         rc = check_arrays(sendcounts, senddispls);
     if (rc == FTC_SUCCESS)
@@ -364,8 +502,37 @@ FTC_API int ftc_alltoallv(const void *send, const size_t sendcounts[], const siz
     if (rc == FTC_SUCCESS && !in_place)
         rc = check_own(&places, comm->rank, sendcounts[comm->rank]);
     if (rc == FTC_SUCCESS)
-        rc = alltoallv(&c, comm, send, recv, &sent, &places);
+        rc = alltoallv(c, comm, send, recv, &sent, &places);
     if (rc == FTC_SUCCESS)
-        c.call.signature = signature_of(FTC_CALL_ALLTOALL, type, -1, 0);
-    return ftc_collective_end(&c, comm, rc);
+        c->call.signature = signature_of(FTC_CALL_ALLTOALL, type, -1, 0);
+    return rc;
+}
+
+FTC_API int ftc_alltoallv(const void *send, const size_t sendcounts[], const size_t senddispls[],
+                          void *recv, const size_t recvcounts[], const size_t recvdispls[],
+                          ftc_type type, ftc_comm *comm)
+{
+    struct ftc_collective c;
+    int rc = ftc_collective_begin(&c, comm);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_collective_end(&c, comm,
+                                build_alltoallv(&c, comm, send, sendcounts, senddispls, recv,
+                                                recvcounts, recvdispls, type));
+    return rc;
+}
+
+FTC_API int ftc_ialltoallv(const void *send, const size_t sendcounts[], const size_t senddispls[],
+                           void *recv, const size_t recvcounts[], const size_t recvdispls[],
+                           ftc_type type, ftc_comm *comm, ftc_request **request)
+{
+    struct ftc_collective *c;
+    int rc = ftc_request_open(comm, request, &c);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_request_go(c, comm,
+                            build_alltoallv(c, comm, send, sendcounts, senddispls, recv, recvcounts,
+                                            recvdispls, type),
+                            request);
+    return rc;
 }

@@ -344,13 +344,13 @@ static bool is_ready(struct ftc_comm *comm, void *arg)
 {
     (void)arg;
     ftc_gossip_run_clock(comm);
-    return ftc_gossip_run_ready(comm->gossip);
+    return ftc_comm_is_revoked(comm) || ftc_gossip_run_ready(comm->gossip);
 }
 
 static bool is_complete(struct ftc_comm *comm, void *arg)
 {
     (void)arg;
-    return ftc_gossip_end_complete(comm->gossip->end);
+    return ftc_comm_is_revoked(comm) || ftc_gossip_end_complete(comm->gossip->end);
 }
 
 /* Takes in all that the neighbours sent before the barrier (gossip.md, rule 5), and then nothing
@@ -498,23 +498,6 @@ static int run_attempts(struct aggregation *a)
     return rc == FTC_SUCCESS && verdict == FTC_GOSSIP_GIVEN_UP ? no_result(a) : rc;
 }
 
-/* If operations go over the board, the agreements of gossip go beside it. Before them the member is
- * told what the board has decided; after them the board is told what they have decided. */
-static void leave_board(struct ftc_comm *comm)
-{
-    if (comm->board == NULL)
-        return;
-    ftc_member_skip(comm->member, ftc_board_operations(comm->board));
-    ftc_progress_must(comm->process, ftc_comm_learn_from_board(comm));
-    ftc_comm_outputs(comm);
-}
-
-static void return_to_board(struct ftc_comm *comm)
-{
-    if (comm->board != NULL)
-        ftc_board_decided(comm->board, ftc_member_next_op(comm->member), decided_failed(comm));
-}
-
 static void give_result(struct aggregation *a, double *recv)
 {
     struct ftc_comm *comm = a->comm;
@@ -535,7 +518,7 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
     int rc = take_input(a, input);
     if (rc == FTC_SUCCESS) {
         reset_report(a);
-        leave_board(comm);
+        ftc_comm_leave_board(comm);
         ftc_request_begin(comm);
         int before = ftc_set_count(agreed_failed(comm));
         rc = start(a, agreed_failed(comm));
@@ -543,7 +526,8 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
             rc = run_attempts(a);
             ftc_publish_ran(comm, FTC_CHOICE_GOSSIP);
             comm->lost = ftc_set_count(decided_failed(comm)) - before;
-            return_to_board(comm);
+            if (rc != FTC_ERR_REVOKED)
+                ftc_comm_return_to_board(comm);
         }
         if (rc == FTC_SUCCESS)
             give_result(a, recv);
@@ -579,10 +563,10 @@ FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count,
     int rc = ftc_call_check(comm);
 
     if (rc == FTC_SUCCESS)
-        rc = check(&a, send, recv, count, op, options);
-    if (rc != FTC_SUCCESS)
-        return rc;
-    rc = ftc_call_begin(comm);
+        rc = comm->job_ranks != NULL ? ftc_error_set(FTC_ERR_UNSUPPORTED, "gossip needs the world")
+                                     : check(&a, send, recv, count, op, options);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_call_begin(comm);
     if (rc != FTC_SUCCESS)
         return rc;
     if (comm->process->alone || count == 0)
@@ -590,6 +574,10 @@ FTC_API int ftc_gossip_allreduce(const double *send, double *recv, size_t count,
     struct ftc_signature signature = {.kind = FTC_CALL_GOSSIP, .size = count * sizeof(double)};
     uint64_t number = ftc_call_starts(comm, &signature);
 
-    rc = aggregate(&a, (const void *)send == FTC_IN_PLACE ? recv : send, recv);
-    return ftc_call_end(comm, ftc_call_ends(comm, &signature, number, rc));
+    const double *input = (const void *)send == FTC_IN_PLACE ? recv : send;
+    rc = ftc_call_detour(comm);
+    if (rc == FTC_SUCCESS)
+        rc = aggregate(&a, input, recv);
+    rc = ftc_call_ends(comm, &signature, number, rc);
+    return ftc_call_end(comm, rc == FTC_ERR_REVOKED ? ftc_call_revoked(comm) : rc);
 }

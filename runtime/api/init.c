@@ -6,10 +6,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "collectives/frame.h"
 #include "runtime/algorithms/table.h"
 #include "runtime/api/call.h"
 #include "runtime/comm/drive.h"
+#include "runtime/comm/engine.h"
 #include "runtime/process/connect.h"
 #include "runtime/process/join.h"
 #include "runtime/process/thread.h"
@@ -19,12 +19,10 @@
 /* --- init --- */
 
 /* The thread is stopped first, since it drives the communicator. */
-static void destroy(struct ftc_comm *world)
+static void destroy(struct ftc_process *process)
 {
-    struct ftc_process *process = world->process;
-
     ftc_thread_stop(process);
-    ftc_comm_close(world);
+    ftc_comm_engine_close(process);
     ftc_process_close(process);
 }
 
@@ -52,16 +50,14 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world)
     int rc = ftc_process_join(&process, options);
     if (rc != 0)
         return rc;
-    struct ftc_comm_setup setup = {
-        .number = FTC_COMMUNICATOR_WORLD, .rank = process->rank, .size = process->size};
-    rc = ftc_comm_open(&comm, process, &setup, ftc_algorithms);
+    rc = ftc_comm_engine_open(&comm, process, ftc_algorithms);
     if (rc != 0) {
         ftc_process_close(process);
         return rc;
     }
     rc = start(comm);
     if (rc != 0) {
-        destroy(comm);
+        destroy(process);
         return rc;
     }
     ftc_drill_pass(&process->drill, FTC_DRILL_JOINED);
@@ -78,6 +74,8 @@ static bool nobody_needs_me(struct ftc_comm *comm, void *arg)
 {
     int *from = arg; /* all ranks below it have the mark or have failed; both are final */
 
+    ftc_comm_engine_free_revoked(
+        comm); /* a rank that was in FINALIZE may have learnt of it first */
     for (int rank = *from; rank < comm->size; rank++, ++*from) {
         const struct ftc_slot *slot = ftc_segment_slot(comm->process->segment, rank);
         if (atomic_load_explicit(&slot->phase, memory_order_acquire) != FTC_PHASE_FINALIZED &&
@@ -123,11 +121,21 @@ static void settle(struct ftc_comm *comm)
         ftc_comm_wait(comm, &(struct ftc_until){has_settled, &until, FTC_WAIT_MARKS, period});
 }
 
+/* communicators.md, C12: the closings of the children, and that of a world that was revoked. */
+static bool all_are_closed(struct ftc_comm *world, void *arg)
+{
+    (void)arg;
+    ftc_comm_engine_free_revoked(world);
+    return ftc_comm_is_revoked(world) ? ftc_comm_engine_is_over(world->process)
+                                      : ftc_comm_engine_is_world_alone(world->process);
+}
+
 static void linger(struct ftc_comm *comm)
 {
     int from = 0;
 
     ftc_call_enter(comm);
+    ftc_comm_wait(comm, &(struct ftc_until){all_are_closed, NULL, FTC_WAIT_MARKS, 0});
     set_mark(comm);
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_LINGER);
     ftc_comm_wait(comm, &(struct ftc_until){nobody_needs_me, &from, FTC_WAIT_MARKS, 0});
@@ -135,17 +143,39 @@ static void linger(struct ftc_comm *comm)
     ftc_call_leave(comm);
 }
 
+/* The thread of the library may forget communicators meanwhile. */
+static bool has_requests(struct ftc_process *process)
+{
+    pthread_mutex_lock(&process->lock);
+    bool has = ftc_comm_engine_has_requests(process);
+    pthread_mutex_unlock(&process->lock);
+    return has;
+}
+
 FTC_API int ftc_finalize(ftc_comm *world)
 {
     struct ftc_call call = {.signature = {.kind = FTC_CALL_FINALIZE, .root = -1}};
 
-    int rc = ftc_call_begin(world); /* without ftc_call_end(): destroy() frees the communicator */
+    int rc = ftc_call_check(world);
+    if (rc == 0 && world != ftc_comm_engine_world(world->process))
+        rc = ftc_error_set(FTC_ERR_ARG, "communicator %s is not the world", world->name);
+    if (rc == 0 && has_requests(world->process))
+        rc = ftc_error_set(FTC_ERR_STATE, "wait for all requests before ftc_finalize()");
+    if (rc == 0)
+        rc = ftc_call_begin(world); /* without ftc_call_end(): destroy() frees the communicator */
     if (rc != 0)
         return rc;
-    rc = ftc_call_run(world, &call, NULL);
-    if (rc == 0 && !world->process->alone)
+    struct ftc_process *process = world->process;
+    ftc_call_enter(world);
+    ftc_comm_engine_free(process, NULL);
+    ftc_call_leave(world);
+    if (!ftc_comm_is_revoked(world))
+        rc = ftc_call_run(world, &call, NULL);
+    if (rc == FTC_ERR_REVOKED)
+        rc = FTC_SUCCESS;
+    if (rc == 0 && !process->alone)
         linger(world);
-    destroy(world);
+    destroy(process);
     return rc;
 }
 

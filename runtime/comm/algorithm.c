@@ -42,13 +42,6 @@ void ftc_algorithms_called(struct ftc_comm *comm)
             (*a)->called(comm);
 }
 
-void ftc_algorithms_precede(struct ftc_comm *comm)
-{
-    FOR_EACH (a, comm)
-        if ((*a)->precedes != NULL)
-            (*a)->precedes(comm);
-}
-
 void ftc_algorithms_look(struct ftc_comm *comm, int from, const struct ftc_buffer *message)
 {
     FOR_EACH (a, comm)

@@ -19,6 +19,7 @@ struct ftc_algorithm {
     bool (*advance)(struct ftc_comm *comm, struct ftc_request *request);
 
     /* --- life --- */
+    bool of_world;                      /* communicators other than the world do without it */
     int (*open)(struct ftc_comm *comm); /* not in a job of one rank; FTC_ERR_NOMEM, _CONFIG */
     void (*close)(struct ftc_comm *comm);
 
@@ -33,8 +34,7 @@ struct ftc_algorithm {
     int (*awaits)(const struct ftc_comm *comm); /* the rank whose message it awaits; -1: none */
 
     /* --- what happens to the member --- */
-    void (*called)(struct ftc_comm *comm);   /* the member was given a call */
-    void (*precedes)(struct ftc_comm *comm); /* the member is about to take in a message */
+    void (*called)(struct ftc_comm *comm); /* the member was given a call */
     /* The member has taken in a message, and the message is sound. */
     void (*looks)(struct ftc_comm *comm, int from, const struct ftc_buffer *message);
     /* The member delivers. Called before the decision goes from here to any other rank. */
@@ -53,7 +53,6 @@ void ftc_algorithms_close(struct ftc_comm *comm);
 void ftc_algorithms_received(struct ftc_comm *comm);
 void ftc_algorithms_timer(struct ftc_comm *comm);
 void ftc_algorithms_called(struct ftc_comm *comm);
-void ftc_algorithms_precede(struct ftc_comm *comm);
 void ftc_algorithms_look(struct ftc_comm *comm, int from, const struct ftc_buffer *message);
 void ftc_algorithms_deliver(struct ftc_comm *comm, const struct ftc_output *output);
 void ftc_algorithms_notice(struct ftc_comm *comm, int rank);

@@ -1,13 +1,17 @@
 /* The life of a communicator. */
 #include "runtime/comm/comm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "collectives/communicators/number.h"
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/ranks.h"
+#include "runtime/process/progress.h"
 
 static int count_nodes(const struct ftc_comm *comm)
 {
@@ -24,7 +28,35 @@ static int count_nodes(const struct ftc_comm *comm)
     return nodes;
 }
 
-static int make_member(struct ftc_comm *comm)
+/* L, beside G: the members that this process knows to have failed (communicators.md, C4). */
+static int inherit(struct ftc_comm *comm, const struct ftc_set *agreed)
+{
+    const struct ftc_set *failed = &comm->process->failed;
+    struct ftc_set known = {0};
+    int rc = ftc_set_init(&known, comm->size);
+
+    for (int rank = 0; rc == 0 && (rank = ftc_set_next(failed, rank)) >= 0; rank++)
+        if (ftc_comm_rank_of(comm, rank) >= 0)
+            ftc_set_add(&known, ftc_comm_rank_of(comm, rank));
+    if (rc == 0)
+        rc = ftc_member_inherit(comm->member, agreed, &known);
+    ftc_set_fini(&known);
+    return rc;
+}
+
+/* With the settings comm->choice.member. */
+static int make_member(struct ftc_comm *comm, const struct ftc_set *agreed)
+{
+    int rc = ftc_member_create(&comm->member, &comm->choice.member);
+
+    if (rc == 0 && comm->communicator != NULL)
+        rc = inherit(comm, agreed);
+    if (rc == 0)
+        comm->choice.failed = ftc_member_agreed_failed(comm->member);
+    return rc;
+}
+
+static int choose_settings(struct ftc_comm *comm)
 {
     int nodes = count_nodes(comm);
     int rc = ftc_flips_parse(comm->process->config.drill_flip, &comm->flips);
@@ -40,12 +72,7 @@ static int make_member(struct ftc_comm *comm)
         comm->choice.member.nodes = 0;
     comm->choice.member.fragment = comm->process->fragment;
     comm->choice.member.communicator = comm->driven.number;
-    rc = ftc_algorithms_settings(comm, &comm->choice.member);
-    if (rc == 0)
-        rc = ftc_member_create(&comm->member, &comm->choice.member);
-    if (rc == 0)
-        comm->choice.failed = ftc_member_agreed_failed(comm->member);
-    return rc;
+    return ftc_algorithms_settings(comm, &comm->choice.member);
 }
 
 static void add_driven(struct ftc_process *process, struct ftc_driven *driven)
@@ -65,15 +92,59 @@ static void remove_driven(struct ftc_process *process, const struct ftc_driven *
         *link = driven->next;
 }
 
+/* If its creation was cut off, nobody has removed the name of the file. */
+static void close_file(struct ftc_comm *comm)
+{
+    if (comm->file != NULL && !comm->opened)
+        ftc_board_file_unlink(comm->file);
+    ftc_board_file_close(comm->file);
+    comm->file = NULL;
+}
+
+void ftc_comm_close_board(struct ftc_comm *comm)
+{
+    if (comm->board != NULL && !ftc_comm_is_revoked(comm)) /* the closing comes after these */
+        ftc_member_skip(comm->member, ftc_board_operations(comm->board));
+    ftc_board_close(comm->board);
+    comm->board = NULL;
+    close_file(comm);
+}
+
+/* The counters of the slot keep what the member before has counted. */
+int ftc_comm_cut_off(struct ftc_comm *comm)
+{
+    if (comm->board != NULL)
+        ftc_board_revoke(comm->board);
+    if (!comm->process->alone)
+        ftc_publish_multicast(comm);
+    ftc_member_destroy(comm->member);
+    comm->member = NULL;
+    comm->deciding = NULL;
+    memset(&comm->counted, 0, sizeof(comm->counted));
+    comm->noted_ballots = comm->member_due_ns = comm->algorithm_due_ns = 0;
+    ftc_progress_due(comm->process, &comm->driven, 0);
+    comm->driven.more = comm->driven.waits = comm->agreeing = false;
+    comm->driven.number |= FTC_COMMUNICATOR_REVOKED;
+    comm->choice.member.communicator = comm->driven.number;
+    comm->choice.member.nodes = 0;
+    comm->process->delivered = true; /* who waits looks again */
+    return make_member(comm, NULL);
+}
+
 void ftc_comm_close(struct ftc_comm *comm)
 {
     if (comm->member != NULL && !comm->process->alone)
         ftc_publish_multicast(comm);
     remove_driven(comm->process, &comm->driven);
+    ftc_progress_due(comm->process, &comm->driven, 0);
     ftc_member_destroy(comm->member);
+    comm->algorithms = comm->opened_algorithms;
     ftc_algorithms_close(comm);
     ftc_snapshot_fini(&comm->snapshot);
-    ftc_board_file_close(comm->file);
+    close_file(comm);
+    free(comm->own.value);
+    ftc_set_fini(&comm->finished.failed);
+    ftc_set_fini(&comm->finished.wrong);
     ftc_comm_drop_members(comm);
     free(comm->report_failed);
     free(comm->report_corrupt);
@@ -93,10 +164,19 @@ static int build(struct ftc_comm *comm, const struct ftc_comm_setup *setup)
     if (rc == 0 && (comm->report_failed == NULL || comm->report_corrupt == NULL))
         rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
     if (rc == 0)
-        rc = make_member(comm);
+        rc = choose_settings(comm);
+    if (rc == 0)
+        rc = make_member(comm, setup->agreed);
     if (rc == 0 && !comm->process->alone)
         rc = ftc_algorithms_open(comm);
     return rc;
+}
+
+static void name(struct ftc_comm *comm, uint64_t number)
+{
+    char text[24];
+
+    snprintf(comm->name, sizeof(comm->name), "%s", ftc_history_communicator(number, text));
 }
 
 int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
@@ -107,7 +187,9 @@ int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
     if (comm == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
     comm->process = process;
-    comm->algorithms = algorithms;
+    comm->algorithms = comm->opened_algorithms = algorithms;
+    comm->communicator = setup->communicator;
+    name(comm, setup->number);
     comm->rank = setup->rank;
     comm->size = setup->size;
     comm->file = setup->file;

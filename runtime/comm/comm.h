@@ -16,11 +16,13 @@
 #include "runtime/process/process.h"
 
 struct ftc_algorithm;
+struct ftc_communicator;
 struct ftc_gossip_run;
 struct ftc_doubling_run;
 struct ftc_flow;
 struct ftc_large_run;
 struct ftc_levels;
+struct ftc_queued_operation;
 
 /* Flow control (flow_control.h): a sender may be so many operations ahead of a receiver. */
 #define FTC_OPERATIONS_AHEAD 64
@@ -40,17 +42,73 @@ struct ftc_request {
     bool decided;                          /* the member has delivered its call */
 };
 
+/*
+ * A call that belongs to the life of the communicator, and that no caller has made: the steps of a
+ * creation, a closing, an agreement after a revoke. engine.h says who runs it.
+ */
+enum ftc_own_stage {
+    FTC_OWN_NONE,
+    FTC_OWN_BY_CALLER, /* the caller of the creation runs it on the board */
+    FTC_OWN_BEGINS,    /* goes by messages, and has not begun */
+    FTC_OWN_UNDER_WAY,
+};
+struct ftc_own_call {
+    enum ftc_own_stage stage;
+    struct ftc_call call;
+    struct ftc_request request;
+    unsigned char *value; /* its result, and behind it its input */
+};
+
+enum ftc_detour {
+    FTC_DETOUR_REVOKED = 1,  /* this process has learnt that the communicator is revoked */
+    FTC_DETOUR_QUEUE = 2,    /* operations are in the queue (queue.h) */
+    FTC_DETOUR_FINISHED = 4, /* the last report is that of a request: comm->finished */
+};
+
+/* What ftc_last_report() needs to know of an operation. */
+struct ftc_finished {
+    struct ftc_member_report report; /* its sets are those below, or those of the member or board */
+    struct ftc_set failed, wrong;
+    struct ftc_signature signature;
+    int ran; /* enum ftc_choice_id; -1: no call yet */
+    int lost;
+    bool paired;
+};
+
+/* What a caller has started that ends by an output of the communicators: a creation, or a validate
+ * after a revoke. */
+struct ftc_started_call {
+    uint64_t ticket;
+    bool ended;
+    int status;
+    struct ftc_comm *child; /* NULL: this rank gets none */
+};
+
 struct ftc_comm {
     struct ftc_driven driven; /* the first member: the process drives the communicator by it */
     struct ftc_process *process;
-    const struct ftc_algorithm *const *algorithms; /* the table (runtime/algorithms/table.h) */
+    /* The table (runtime/algorithms/table.h). After a revoke: one that goes by messages alone. */
+    const struct ftc_algorithm *const *algorithms;
+    const struct ftc_algorithm *const *opened_algorithms; /* those that were opened */
     int rank, size;
     /* The ranks of the job that its ranks are, and the reverse (ranks.h). NULL: it is the world,
      * where the numbers are the same. */
     int *job_ranks, *rank_of;
     atomic_int busy; /* 1: a thread is in a call */
+    /* Bits of enum ftc_detour: what a call has to look at before it goes its usual way. Changed
+     * under the lock. */
+    atomic_uint detour;
+    char name[FTC_COMMUNICATOR_NAME]; /* for users; never empty */
 
     /* --- under process->lock --- */
+    struct ftc_communicator *communicator; /* its engine; NULL: it has none (ftc_comm_setup) */
+    bool opened;                           /* its creation has ended: it may have callers */
+    struct ftc_own_call own;
+    struct ftc_started_call *started; /* NULL: none */
+    bool told;                        /* its caller knows of a revoke (communicators.md, C8) */
+    struct {
+        struct ftc_queued_operation *first, *last;
+    } queue;
     struct ftc_member *member; /* this rank's part in the agreement core */
     struct ftc_flips flips;    /* parsed from config.drill_flip */
     struct ftc_choice_job choice;
@@ -94,10 +152,25 @@ struct ftc_comm {
     uint64_t
         moves; /* the thread's: calls plus returns of the caller, as the last beat found them */
 
+    int requests; /* that were started, and that no wait or test has ended yet; under the lock */
+    struct ftc_finished finished; /* if FTC_DETOUR_FINISHED is set */
     /* What ftc_last_report() hands out. The arrays have `size` entries. */
     int *report_failed, *report_corrupt;
     int report_count, report_corrupt_count;
 };
+
+static inline bool ftc_comm_is_revoked(const struct ftc_comm *comm)
+{
+    return (atomic_load_explicit(&comm->detour, memory_order_acquire) & FTC_DETOUR_REVOKED) != 0;
+}
+
+static inline void ftc_comm_detour(struct ftc_comm *comm, enum ftc_detour bit, bool on)
+{
+    if (on)
+        atomic_fetch_or_explicit(&comm->detour, bit, memory_order_release);
+    else
+        atomic_fetch_and_explicit(&comm->detour, ~(unsigned)bit, memory_order_release);
+}
 
 struct ftc_comm_setup {
     uint64_t number;
@@ -106,6 +179,9 @@ struct ftc_comm_setup {
     /* Of a part of the job: the memory of its board, which the communicator closes. NULL: it has
      * no board. */
     struct ftc_board_file *file;
+    const struct ftc_set *agreed; /* G at first; NULL: empty */
+    /* What makes and ends it (collectives/communicators/communicators.h). */
+    struct ftc_communicator *communicator;
 };
 
 /* Makes a communicator, and has the process drive it. FTC_ERR_NOMEM, FTC_ERR_CONFIG,
@@ -116,5 +192,12 @@ int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
                   const struct ftc_algorithm *const *algorithms);
 /* Local. No thread may be in a call on it. */
 void ftc_comm_close(struct ftc_comm *comm);
+
+/* Under process->lock, by the thread of the caller: gives up the board, if there is one. */
+void ftc_comm_close_board(struct ftc_comm *comm);
+
+/* The operations under way have ended, at whatever stage they are. What follows goes by messages,
+ * as agreements after the revoke (docs/design/communicators.md, C9). FTC_ERR_NOMEM. */
+int ftc_comm_cut_off(struct ftc_comm *comm);
 
 #endif

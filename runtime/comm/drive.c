@@ -226,9 +226,18 @@ static void noticed(struct ftc_driven *driven)
         ftc_board_ring_own(comm->file, comm->size);
 }
 
+/* If operations go over the board, the member does not see them. It is told how many this rank has
+ * called, to tell messages that come early from those that make no sense. The caller may be in a
+ * call on the board, without the lock, so the number is an atomic. */
+static void catch_up(struct ftc_comm *comm)
+{
+    if (comm->board != NULL && !comm->agreeing && !ftc_comm_is_revoked(comm))
+        ftc_member_skip(comm->member, atomic_load_explicit(&comm->called, memory_order_relaxed));
+}
+
 static int receive_of_member(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
-    ftc_algorithms_precede(comm);
+    catch_up(comm);
     int rc = ftc_member_receive(comm->member, from, message);
     if (rc == 0) /* it is sound */
         ftc_algorithms_look(comm, from, message);
@@ -344,6 +353,25 @@ int ftc_comm_learn_from_board(struct ftc_comm *comm)
     for (int rank = 0; known != NULL && rc == 0 && (rank = ftc_set_next(known, rank)) >= 0; rank++)
         rc = ftc_member_notice(comm->member, rank);
     return rc;
+}
+
+void ftc_comm_leave_board(struct ftc_comm *comm)
+{
+    if (comm->board == NULL)
+        return;
+    ftc_member_skip(comm->member, ftc_board_operations(comm->board));
+    ftc_progress_must(comm->process, ftc_comm_learn_from_board(comm));
+    ftc_comm_outputs(comm);
+}
+
+void ftc_comm_return_to_board(struct ftc_comm *comm)
+{
+    struct ftc_member_report report;
+
+    if (comm->board == NULL)
+        return;
+    ftc_member_report(comm->member, &report);
+    ftc_board_decided(comm->board, ftc_member_next_op(comm->member), report.failed);
 }
 
 /* --- waiting --- */

@@ -19,6 +19,12 @@ void ftc_comm_algorithm_due(struct ftc_comm *comm, uint64_t due_ns);
  * (agreement.md, Model). Does nothing without a board. FTC_ERR_NOMEM. */
 int ftc_comm_learn_from_board(struct ftc_comm *comm);
 
+/* If operations go over the board, some go beside it, by messages. Before them the member is told
+ * what the board has decided; after them the board is told what they have decided. Both do nothing
+ * without a board. */
+void ftc_comm_leave_board(struct ftc_comm *comm);
+void ftc_comm_return_to_board(struct ftc_comm *comm);
+
 /* Begins the next operation in the member, if no settlement holds it back (agreement.md, rule 9).
  * Call it before you look at anything that depends on the view. */
 bool ftc_comm_begin(struct ftc_comm *comm);

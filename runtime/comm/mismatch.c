@@ -37,6 +37,8 @@ void ftc_job_look_for_mismatch(struct ftc_comm *comm)
     uint32_t kind;
     int root;
 
+    if (ftc_comm_is_revoked(comm)) /* some are in agreements, and others have not seen it yet */
+        return;
     ftc_publish_what(comm, &own);
     /* What a rank of another node does is known here only later, and perhaps in parts. */
     if (own.kind == FTC_CALL_NONE || own.waits == 0 || own.waits_for < 0 ||

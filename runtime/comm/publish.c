@@ -3,6 +3,8 @@
 #include "runtime/comm/publish.h"
 #include "runtime/comm/algorithm.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "runtime/comm/ranks.h"
@@ -23,12 +25,23 @@ static bool is_part(const struct ftc_comm *comm)
     return comm->job_ranks != NULL;
 }
 
+/* The name cannot change meanwhile: ftc_comm_set_name() is a call on comm, too. */
+static void publish_name(const struct ftc_comm *comm)
+{
+    uint64_t words[FTC_COMMUNICATOR_NAME / 8];
+
+    memcpy(words, comm->name, sizeof(words));
+    for (size_t i = 0; i < FTC_COMMUNICATOR_NAME / 8; i++)
+        STORE(comm->process->slot->activity.name[i], words[i]);
+}
+
 static void fill(const struct ftc_comm *comm, const struct ftc_member_activity *now,
                  enum ftc_wait wait)
 {
     struct ftc_activity *a = &comm->process->slot->activity;
 
     STORE(a->communicator, comm->driven.number);
+    publish_name(comm);
     STORE(a->kind, now->kind);
     STORE(a->op, now->op);
     STORE(a->ballot_i, now->ballot.i);

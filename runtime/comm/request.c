@@ -72,6 +72,10 @@ static bool is_done(struct ftc_comm *comm, void *arg)
 {
     struct wait *wait = arg;
 
+    if (ftc_comm_is_revoked(comm)) {
+        wait->request->status = FTC_ERR_REVOKED;
+        return true;
+    }
     wait->done = wait->done || ftc_request_advance(comm, wait->request);
     if (wait->done)
         return true;
@@ -84,7 +88,7 @@ static bool is_done(struct ftc_comm *comm, void *arg)
 static bool has_begun(struct ftc_comm *comm, void *arg)
 {
     (void)arg;
-    return ftc_comm_begin(comm);
+    return ftc_comm_is_revoked(comm) || ftc_comm_begin(comm);
 }
 
 void ftc_request_begin(struct ftc_comm *comm)
@@ -100,6 +104,8 @@ int ftc_request_run(struct ftc_comm *comm, const struct ftc_call *call, void *re
     struct wait wait = {.request = &request, .until = {.done = is_done, .arg = &wait}};
 
     ftc_request_begin(comm); /* the choice depends on G */
+    if (ftc_comm_is_revoked(comm))
+        return FTC_ERR_REVOKED;
     ftc_request_start(comm, &request, call, receive, from);
     ftc_comm_wait(comm, &wait.until);
     return request.status;

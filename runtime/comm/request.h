@@ -14,10 +14,12 @@ void ftc_request_start(struct ftc_comm *comm, struct ftc_request *request,
  * not wait, and must not be called again after it returned true. */
 bool ftc_request_advance(struct ftc_comm *comm, struct ftc_request *request);
 
-/* Begins the next operation, and waits while a settlement holds it back. */
+/* Begins the next operation, and waits while a settlement holds it back, or until the communicator
+ * is revoked. */
 void ftc_request_begin(struct ftc_comm *comm);
 
-/* Starts a call, and waits until it is done. Returns its result. */
+/* Starts a call, and waits until it is done. Returns its result; FTC_ERR_REVOKED if the
+ * communicator is revoked first. */
 int ftc_request_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive,
                     enum ftc_choice_id from);
 

@@ -107,6 +107,17 @@ struct ftc_driven {
     bool waits;      /* a call waits for a delivery: steps take in many messages */
 };
 
+struct ftc_comm_engine;
+
+/* What a process does with what is of all its communicators, or of none (runtime/comm/engine.h).
+ * Under process->lock. Ranks are those of the job. */
+struct ftc_comm_engine_ops {
+    /* A message about a communicator, or of a number that the process does not drive. */
+    void (*receive)(struct ftc_process *process, int from, struct ftc_buffer *message);
+    void (*notice)(struct ftc_process *process, int rank); /* `rank` has failed */
+    bool (*after)(struct ftc_process *process);            /* as in struct ftc_driven_ops */
+};
+
 struct ftc_process {
     int rank, size; /* in the job */
     bool alone;     /* a job of one rank: it has no segment, no transport and no progress thread */
@@ -136,12 +147,15 @@ struct ftc_process {
     struct ftc_turn turn;
     /* The communicators; the world is the last one. */
     struct ftc_driven *driven;
+    const struct ftc_comm_engine_ops *engine_ops;
+    struct ftc_comm_engine *engine;
     bool delivered;         /* a call that waited was delivered in this step */
     uint32_t failures_seen; /* how many entries of the segment's failure log are taken in */
     struct ftc_set failed;  /* the ranks of these entries */
     struct ftc_set accused; /* this rank has accused them, and was not told yet that they failed */
     uint64_t reached_ns;    /* when ftc_reach_publish() last wrote to the slot */
     uint64_t timer_ns;      /* the earliest due_ns of the communicators; 0: none is set */
+    int queued;             /* operations in the queues of all communicators */
     bool clogged;           /* the transport could not send all: the receivers do not keep up */
 };
 

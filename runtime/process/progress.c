@@ -110,6 +110,7 @@ static void take_failure(struct ftc_process *process, int rank)
     ftc_set_add(&process->failed, rank);
     for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
         driven->ops->notice(driven, rank);
+    process->engine_ops->notice(process, rank);
 }
 
 bool ftc_progress_failures(struct ftc_process *process)
@@ -131,14 +132,13 @@ bool ftc_progress_failures(struct ftc_process *process)
 
 /* --- messages --- */
 
-/* The communicator that a message names. If there is none of this number it is the world, which
- * judges why: a bit of the number may have turned over. */
+/* The communicator that a message names; NULL: the process drives none of this number. */
 static struct ftc_driven *find(const struct ftc_process *process, const struct ftc_buffer *message)
 {
     uint64_t number = ftc_frame_communicator(message);
     struct ftc_driven *driven = process->driven;
 
-    while (driven->number != number && driven->next != NULL)
+    while (driven != NULL && driven->number != number)
         driven = driven->next;
     return driven;
 }
@@ -151,6 +151,16 @@ static int awaited(const struct ftc_process *process)
          driven = driven->next)
         rank = driven->ops->awaits(driven);
     return rank;
+}
+
+static void take_message(struct ftc_process *process, int from, struct ftc_buffer *message)
+{
+    struct ftc_driven *driven = find(process, message);
+
+    if (driven == NULL || ftc_frame_kind(message) == FTC_FRAME_COMMUNICATOR)
+        process->engine_ops->receive(process, from, message);
+    else
+        driven->ops->receive(driven, from, message);
 }
 
 /* Takes in one message. False: there was none. */
@@ -167,8 +177,7 @@ static bool step_message(struct ftc_process *process)
     if (rc == 0)
         return false;
     if (rc == 1) {
-        struct ftc_driven *driven = find(process, message);
-        driven->ops->receive(driven, from, message);
+        take_message(process, from, message);
         ftc_buffer_unref(message);
     } else if (rc == FTC_ERR_PROTO) {
         ftc_progress_accuse(process, from, "sent a damaged message");
@@ -189,7 +198,7 @@ static bool step_datagram(struct ftc_process *process)
     if (payload == NULL)
         return true;
     struct ftc_driven *driven = find(process, payload);
-    process->senseless += !driven->ops->datagram(driven, from, payload);
+    process->senseless += driven == NULL || !driven->ops->datagram(driven, from, payload);
     ftc_buffer_unref(payload);
     return true;
 }
@@ -225,6 +234,7 @@ bool ftc_progress_step(struct ftc_process *process)
     any |= step_messages(process);
     for (driven = process->driven; driven != NULL; driven = driven->next)
         any |= driven->ops->after(driven);
+    any |= process->engine_ops->after(process);
     ftc_progress_must(process, process->transport->ops->flush(process->transport, &idle));
     process->clogged = !idle;
     return any;

@@ -62,6 +62,12 @@ static void wait_for_change(struct ftc_process *process)
     process->turn.waiting--;
 }
 
+static void wake_driver(struct ftc_process *process)
+{
+    if (process->turn.asleep)
+        ftc_bell_ring(&process->bell, process->rank, false);
+}
+
 bool ftc_turn_wait(struct ftc_process *process)
 {
     struct ftc_turn *turn = &process->turn;
@@ -71,8 +77,7 @@ bool ftc_turn_wait(struct ftc_process *process)
         return false;
     }
     /* What this caller has started may have set a timer that the driver does not know. */
-    if (turn->asleep)
-        ftc_bell_ring(&process->bell, process->rank, false);
+    wake_driver(process);
     wait_for_change(process);
     return true;
 }
@@ -91,6 +96,13 @@ void ftc_turn_yield(struct ftc_process *process, bool changed)
          i++)
         sched_yield();
     pthread_mutex_lock(&process->lock);
+}
+
+void ftc_turn_changed(struct ftc_process *process)
+{
+    wake_driver(process);
+    if (process->turn.waiting > 0)
+        pthread_cond_broadcast(&process->turn.changed);
 }
 
 void ftc_turn_pass(struct ftc_process *process)

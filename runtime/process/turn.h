@@ -27,6 +27,8 @@ bool ftc_turn_try(struct ftc_process *process);
 bool ftc_turn_wait(struct ftc_process *process);
 /* Lets callers in that want the lock. `changed`: the step did something, so others look again. */
 void ftc_turn_yield(struct ftc_process *process, bool changed);
+/* Something has changed without a step: callers that wait look again. */
+void ftc_turn_changed(struct ftc_process *process);
 /* This caller is the driver no longer: its wait is over. */
 void ftc_turn_pass(struct ftc_process *process);
 /* The driver gives up the lock while it sleeps. A caller that comes meanwhile wakes it. */

@@ -357,7 +357,7 @@ static int tell_delivery(struct ftc_comms_engine *engine, struct part *part)
         .size = is->result.size,
         .failed = is->decision != NULL ? &is->decision->failed : NULL,
         .agreed = ftc_member_agreed_failed(member),
-        .poked = ftc_member_poked(member)};
+        .owes = ftc_member_owes(member)};
 
     part->done = false;
     engine->delivering = part;

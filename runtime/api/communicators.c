@@ -1,0 +1,218 @@
+/* The calls that make communicators, and give them up. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "runtime/algorithms/table.h"
+#include "runtime/api/call.h"
+#include "runtime/api/making.h"
+#include "runtime/comm/finished.h"
+#include "runtime/comm/publish.h"
+#include "runtime/comm/queue.h"
+#include "runtime/comm/ranks.h"
+#include "runtime/process/turn.h"
+
+_Static_assert(FTC_UNDEFINED == FTC_COLOR_UNDEFINED, "the colors of callers are those of rolls");
+
+/* --- creations --- */
+
+static const struct ftc_signature creation = {.kind = FTC_CALL_CREATE, .root = -1};
+
+bool ftc_color_is_sound(int color)
+{
+    if (color < 0 && color != FTC_UNDEFINED)
+        ftc_error_set(FTC_ERR_ARG, "color %d is below 0, and not FTC_UNDEFINED", color);
+    return color >= 0 || color == FTC_UNDEFINED;
+}
+
+int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making)
+{
+    struct ftc_communicator *c = comm->communicator;
+    uint64_t *ticket = &making->started.ticket;
+
+    making->started = (struct ftc_started_call){0};
+    comm->started = &making->started;
+
+    if (making->validate != NULL)
+        return ftc_communicator_start(c, making->validate, ticket);
+    if (making->creation == FTC_CREATION_GROUP)
+        return ftc_communicator_create_group(c, making->count, making->ranks, making->tag, ticket);
+    return ftc_communicator_create(c, making->creation, making->color, making->key, ticket);
+}
+
+/* Runs an operation of the creation on the board of the parent, without the lock. */
+static void run_on_board(struct ftc_comm *comm)
+{
+    ftc_call_leave(comm);
+    int rc = ftc_board_run(comm, &comm->own.call, comm->own.value);
+    ftc_call_enter(comm);
+    if (rc == FTC_ERR_REVOKED)
+        ftc_comm_engine_told(comm);
+    else
+        ftc_comm_engine_ran(comm, rc);
+    ftc_comm_engine_settle(comm->process);
+}
+
+/* With the lock, which it gives up while it waits. */
+static int run(struct ftc_comm *comm, struct ftc_making *making)
+{
+    int rc = ftc_making_start(comm, making);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    ftc_comm_engine_settle(comm->process);
+    while (!making->started.ended) {
+        ftc_comm_engine_await(comm);
+        if (!making->started.ended)
+            run_on_board(comm);
+    }
+    return making->started.status;
+}
+
+/* The communicator is that of the caller (ftc_call_begin()). */
+static int run_recorded(struct ftc_comm *comm, struct ftc_making *making,
+                        const struct ftc_signature *signature)
+{
+    uint64_t number = ftc_call_starts(comm, signature);
+
+    ftc_call_enter(comm);
+    ftc_queue_drain(comm);
+    ftc_finished_show(comm, NULL);
+    if (ftc_comm_is_revoked(comm))
+        ftc_comm_close_board(comm);
+    if (comm->board == NULL)
+        ftc_publish_record(comm);
+    bool untold = ftc_comm_is_revoked(comm) && !comm->told; /* C8: it learns of it by this call */
+    int rc = untold ? FTC_ERR_REVOKED : run(comm, making);
+    comm->started = NULL;
+    ftc_call_leave(comm);
+    rc = ftc_call_ends(comm, signature, number, rc);
+    return rc == FTC_ERR_REVOKED ? ftc_call_revoked(comm) : rc;
+}
+
+int ftc_validate_revoked(struct ftc_comm *comm, const struct ftc_call *call)
+{
+    return run_recorded(comm, &(struct ftc_making){.validate = call}, &call->signature);
+}
+
+static int make(struct ftc_comm *comm, struct ftc_making *making, ftc_comm **out)
+{
+    int rc = ftc_call_check(comm);
+
+    if (rc == FTC_SUCCESS && out == NULL)
+        rc = ftc_error_set(FTC_ERR_ARG, "there is no place for the new communicator");
+    if (rc == FTC_SUCCESS)
+        rc = ftc_call_begin(comm);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    rc = run_recorded(comm, making, &creation);
+    if (rc == FTC_SUCCESS)
+        *out = making->started.child;
+    return ftc_call_end(comm, rc);
+}
+
+FTC_API int ftc_comm_dup(ftc_comm *comm, ftc_comm **copy)
+{
+    return make(comm, &(struct ftc_making){.creation = FTC_CREATION_DUP}, copy);
+}
+
+FTC_API int ftc_comm_split(ftc_comm *comm, int color, int key, ftc_comm **part)
+{
+    if (!ftc_color_is_sound(color))
+        return FTC_ERR_ARG;
+    return make(comm,
+                &(struct ftc_making){.creation = FTC_CREATION_SPLIT, .color = color, .key = key},
+                part);
+}
+
+FTC_API int ftc_comm_shrink(ftc_comm *comm, ftc_comm **survivors)
+{
+    return make(comm, &(struct ftc_making){.creation = FTC_CREATION_SHRINK}, survivors);
+}
+
+FTC_API int ftc_comm_create(ftc_comm *comm, int count, const int ranks[], int tag, ftc_comm **group)
+{
+    if (count < 1 || ranks == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "a group has one rank or more");
+    return make(comm,
+                &(struct ftc_making){
+                    .creation = FTC_CREATION_GROUP, .count = count, .ranks = ranks, .tag = tag},
+                group);
+}
+
+/* --- giving up --- */
+
+FTC_API int ftc_comm_free(ftc_comm **comm)
+{
+    int rc = comm == NULL ? ftc_error_set(FTC_ERR_ARG, "there is no communicator to free")
+                          : ftc_call_check(*comm);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    struct ftc_comm *world = ftc_comm_engine_world((*comm)->process);
+    if (*comm == world)
+        return ftc_error_set(FTC_ERR_ARG, "the world is freed by ftc_finalize()");
+    rc = ftc_call_begin(*comm);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    if ((*comm)->requests > 0)
+        return ftc_call_end(*comm, ftc_error_set(FTC_ERR_STATE,
+                                                 "wait for the %d requests of communicator %s "
+                                                 "before you free it",
+                                                 (*comm)->requests, (*comm)->name));
+    ftc_call_enter(*comm);
+    ftc_comm_engine_free(world->process, *comm);
+    ftc_call_leave_process(world->process);
+    *comm = NULL;
+    return FTC_SUCCESS;
+}
+
+FTC_API int ftc_comm_revoke(ftc_comm *comm)
+{
+    int rc = ftc_call_check(comm);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    ftc_call_enter(comm);
+    ftc_comm_engine_revoke(comm);
+    ftc_turn_changed(comm->process);
+    ftc_call_leave_process(comm->process);
+    return FTC_SUCCESS;
+}
+
+/* --- looking --- */
+
+FTC_API int ftc_comm_translate(const ftc_comm *from, int rank, const ftc_comm *to)
+{
+    int rc = ftc_call_check(from);
+
+    if (rc == FTC_SUCCESS)
+        rc = ftc_call_check(to);
+    if (rc == FTC_SUCCESS && (rank < 0 || rank >= from->size))
+        rc = ftc_error_set(FTC_ERR_ARG, "rank %d is outside 0..%d", rank, from->size - 1);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    rank = ftc_comm_rank_of(to, ftc_comm_job_rank(from, rank));
+    return rank >= 0 ? rank : FTC_UNDEFINED;
+}
+
+FTC_API int ftc_comm_set_name(ftc_comm *comm, const char *name)
+{
+    int rc = ftc_call_check(comm);
+
+    if (rc == FTC_SUCCESS && (name == NULL || name[0] == '\0'))
+        rc = ftc_error_set(FTC_ERR_ARG, "a name has one byte or more");
+    if (rc == FTC_SUCCESS)
+        rc = ftc_call_begin(comm);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    pthread_mutex_lock(&comm->process->lock); /* the library's thread may show it */
+    snprintf(comm->name, sizeof(comm->name), "%s", name);
+    pthread_mutex_unlock(&comm->process->lock);
+    return ftc_call_end(comm, FTC_SUCCESS);
+}
+
+FTC_API const char *ftc_comm_name(const ftc_comm *comm)
+{
+    return ftc_call_check(comm) == FTC_SUCCESS ? comm->name : "";
+}

@@ -1,0 +1,140 @@
+/* The reports: what the caller can learn about the last operation. */
+#include "runtime/comm/finished.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "runtime/algorithms/gossip.h"
+#include "runtime/api/call.h"
+
+/* Begins a call of the API. After an error no call has begun. */
+static int begin(const ftc_comm *comm, const void *report, size_t struct_size)
+{
+    int rc = ftc_call_check(comm);
+
+    if (rc == FTC_SUCCESS && (report == NULL || struct_size < sizeof(struct_size)))
+        rc = ftc_error_set(FTC_ERR_ARG,
+                           "give a report with struct_size set to the size of its type");
+    return rc == FTC_SUCCESS ? ftc_call_begin(comm) : rc;
+}
+
+static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
+
+/* The algorithm of the last call. Before the first call: that of a barrier. */
+static int ran(const struct ftc_comm *comm, const struct ftc_finished *last)
+{
+    return last->ran >= 0 ? last->ran
+                          : (int)ftc_choice_of(&comm->choice, &barrier, FTC_CHOICE_BOARD);
+}
+
+static int masked(const struct ftc_comm *comm, const struct ftc_finished *last)
+{
+    const struct ftc_signature *signature = last->ran >= 0 ? &last->signature : &barrier;
+
+    if (comm->process->alone || last->ran == FTC_CHOICE_GOSSIP)
+        return 0;
+    return last->paired ? comm->size - 1
+                        : ftc_choices[ran(comm, last)].masked(&comm->choice, signature);
+}
+
+static int write_offs(const struct ftc_finished *last)
+{
+    if (last->ran == FTC_CHOICE_RING || last->ran == FTC_CHOICE_GOSSIP)
+        return last->lost;
+    if (last->report.write_offs == FTC_WRITE_OFFS_UNKNOWN)
+        return -1;
+    /* The number comes from messages, and may be any. */
+    int64_t sum =
+        (int64_t)last->report.write_offs + (last->ran != FTC_CHOICE_BOARD ? last->lost : 0);
+    return sum < INT_MAX ? (int)sum : INT_MAX;
+}
+
+static bool exchanged(const struct ftc_comm *comm, const struct ftc_finished *last)
+{
+    return last->ran >= 0
+               ? last->report.exchanged
+               : ftc_choice_exchanges(&comm->choice, &barrier, (enum ftc_choice_id)ran(comm, last));
+}
+
+static void report_spread(const ftc_comm *comm, const struct ftc_finished *last, ftc_report *report)
+{
+    bool ring = last->ran == FTC_CHOICE_RING;
+
+    if (!last->report.spreads || comm->process->alone)
+        return;
+    if (ring || exchanged(comm, last)) {
+        report->dissemination = ring ? "ring" : "exchange";
+        report->tree = report->correction = "none";
+        return;
+    }
+    report->dissemination = ftc_dissemination_name(last->report.dissemination);
+    report->tree = ftc_tree_name(comm->choice.member.tree.tree);
+    report->correction = ftc_correction_name(last->report.correction);
+}
+
+static void report_integrity(const ftc_comm *comm, const struct ftc_finished *last,
+                             ftc_report *report)
+{
+    bool messages = !comm->process->alone && comm->board == NULL;
+
+    report->integrity =
+        ftc_integrity_name(messages ? comm->process->config.integrity : FTC_INTEGRITY_NONE);
+    report->compared = (int)last->report.compared;
+    report->corrupt_count = comm->report_corrupt_count;
+    report->corrupt = comm->report_corrupt;
+}
+
+static const char *algorithm_of(const struct ftc_comm *comm, const struct ftc_finished *last)
+{
+    if (comm->process->alone)
+        return "self";
+    if (last->paired)
+        return "pair";
+    return ftc_choice_name(ran(comm, last));
+}
+
+/* Copies only as much as the caller's struct holds: that of an older program may be shorter. */
+FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
+{
+    struct ftc_finished last;
+    ftc_report full;
+    int rc = begin(comm, report, report != NULL ? report->struct_size : 0);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    ftc_comm *mutable = (ftc_comm *)comm;
+    pthread_mutex_lock(&mutable->process->lock);
+    ftc_finished_look(comm, &last);
+    mutable->report_count = ftc_set_list(last.report.failed, comm->report_failed);
+    if (last.report.compared > 0)
+        mutable->report_corrupt_count = ftc_set_list(last.report.wrong, comm->report_corrupt);
+    else
+        mutable->report_corrupt_count = 0;
+    pthread_mutex_unlock(&mutable->process->lock);
+    full = (ftc_report){.struct_size = report->struct_size,
+                        .failed_count = comm->report_count,
+                        .failed = comm->report_failed,
+                        .ballots = last.report.ballots,
+                        .retries = last.report.retries,
+                        .algorithm = algorithm_of(comm, &last),
+                        .f = masked(comm, &last),
+                        .write_offs = write_offs(&last)};
+    report_spread(comm, &last, &full);
+    report_integrity(comm, &last, &full);
+    memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));
+    return ftc_call_end(comm, 0);
+}
+
+/* The same for the last gossip. */
+FTC_API int ftc_last_gossip_report(const ftc_comm *comm, ftc_gossip_report *report)
+{
+    int rc = begin(comm, report, report != NULL ? report->struct_size : 0);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    ftc_gossip_report full = comm->gossip != NULL ? comm->gossip->report : (ftc_gossip_report){0};
+    full.struct_size = report->struct_size;
+    memcpy(report, &full, full.struct_size < sizeof(full) ? full.struct_size : sizeof(full));
+    return ftc_call_end(comm, FTC_SUCCESS);
+}

@@ -1,0 +1,407 @@
+/* Requests: calls of the API that were started, and end by a wait or a test. */
+#include "runtime/api/request.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "runtime/api/making.h"
+#include "runtime/comm/drive.h"
+#include "runtime/comm/finished.h"
+#include "runtime/comm/queue.h"
+#include "runtime/comm/request.h"
+#include "runtime/process/progress.h"
+
+enum stage { STARTS, SIZES, VALUE };
+
+/* What an ftc_request is. */
+struct posted {
+    struct ftc_request run; /* the first member: callers have a pointer to it */
+    struct ftc_queued_operation queued;
+    struct ftc_comm *comm;
+    enum stage stage;
+    struct ftc_finished finished;
+    /* A creation, or a validate after a revoke. */
+    bool makes;
+    struct ftc_making making;
+    ftc_comm **child;
+    int *failed_count; /* of a validate */
+    /* Other calls. */
+    struct ftc_collective collective;
+    struct ftc_call sizes;
+    struct ftc_reduction sizes_reduction;
+};
+
+static struct posted *posted_of(ftc_request *request)
+{
+    return (struct posted *)(void *)request;
+}
+
+static struct posted *of_queued(struct ftc_queued_operation *operation)
+{
+    return (struct posted *)(void *)((char *)operation - offsetof(struct posted, queued));
+}
+
+/* --- moving on, with the lock --- */
+
+static bool end(struct posted *p, int status)
+{
+    p->queued.status = status;
+    ftc_progress_must(p->comm->process, ftc_finished_keep(p->comm, &p->finished));
+    return true;
+}
+
+/* True: the call is under way. */
+static bool begin(struct posted *p, const struct ftc_call *call, void *receive, enum stage stage)
+{
+    if (!ftc_comm_begin(p->comm)) {
+        ftc_comm_outputs(p->comm);
+        return false;
+    }
+    ftc_request_start(p->comm, &p->run, call, receive, FTC_CHOICE_BOARD + 1);
+    p->stage = stage;
+    return true;
+}
+
+static bool begin_value(struct posted *p)
+{
+    return begin(p, &p->collective.call, p->collective.receive, VALUE);
+}
+
+static bool begin_first(struct posted *p)
+{
+    struct ftc_collective *c = &p->collective;
+
+    if (!ftc_collective_wants_sizes(c))
+        return begin_value(p);
+    ftc_collective_sizes_call(c, &p->sizes, &p->sizes_reduction);
+    return begin(p, &p->sizes, c->sizes + c->sizes_count, SIZES);
+}
+
+static bool advance_collective(struct ftc_queued_operation *operation, struct ftc_comm *comm)
+{
+    struct posted *p = of_queued(operation);
+
+    if (p->stage == STARTS && !begin_first(p))
+        return false;
+    if (!ftc_request_advance(comm, &p->run))
+        return false;
+    if (p->stage == VALUE || p->run.status != FTC_SUCCESS)
+        return end(p, p->run.status);
+    ftc_collective_take_sizes(&p->collective, comm);
+    p->stage = STARTS;
+    p->collective.sizes_count = 0; /* they are known */
+    return false;
+}
+
+static bool advance_making(struct ftc_queued_operation *operation, struct ftc_comm *comm)
+{
+    struct posted *p = of_queued(operation);
+
+    if (p->stage == STARTS) {
+        p->stage = VALUE;
+        int rc = ftc_making_start(comm, &p->making);
+        if (rc != FTC_SUCCESS)
+            return end(p, rc);
+    }
+    if (!p->making.started.ended)
+        return false;
+    comm->started = NULL;
+    return end(p, p->making.started.status);
+}
+
+/* --- starting --- */
+
+static int make(struct ftc_comm *comm, ftc_request **place, struct posted **out)
+{
+    int rc = ftc_call_check(comm);
+
+    if (rc == FTC_SUCCESS && place == NULL)
+        rc = ftc_error_set(FTC_ERR_ARG, "there is no place for the request");
+    if (rc == FTC_SUCCESS)
+        rc = ftc_call_begin(comm);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    struct posted *p = calloc(1, sizeof(*p));
+    if (p == NULL)
+        return ftc_call_end(comm, ftc_error_set(FTC_ERR_NOMEM, "no memory for a request"));
+    p->comm = comm;
+    *out = p;
+    return FTC_SUCCESS;
+}
+
+/* A revoked communicator takes agreements alone, and these only of a caller that knows of the
+ * revoke (communicators.md, C8). A caller of requests knows it once a wait has said so. */
+static void enqueue(struct posted *p)
+{
+    struct ftc_comm *comm = p->comm;
+
+    ftc_call_enter(comm);
+    comm->requests++;
+    if (ftc_comm_is_revoked(comm))
+        ftc_comm_close_board(comm);
+    ftc_queue_add(comm, &p->queued);
+    if (ftc_comm_is_revoked(comm) && (!p->makes || !comm->told))
+        ftc_queue_cut_off(comm);
+    ftc_comm_engine_settle(comm->process);
+    ftc_call_leave(comm);
+}
+
+int ftc_request_open(struct ftc_comm *comm, ftc_request **place, struct ftc_collective **c)
+{
+    struct posted *p = NULL;
+    int rc = make(comm, place, &p);
+
+    if (rc == FTC_SUCCESS)
+        *c = &p->collective;
+    return rc;
+}
+
+int ftc_request_go(struct ftc_collective *c, struct ftc_comm *comm, int rc, ftc_request **place)
+{
+    struct posted *p = (struct posted *)(void *)((char *)c - offsetof(struct posted, collective));
+
+    if (rc != FTC_SUCCESS) {
+        ftc_collective_free(c);
+        free(p);
+        return ftc_call_end(comm, rc);
+    }
+    p->queued.advance = advance_collective;
+    enqueue(p);
+    *place = &p->run;
+    return ftc_call_end(comm, FTC_SUCCESS);
+}
+
+static int make_child(struct ftc_comm *comm, const struct ftc_making *making, ftc_comm **child,
+                      ftc_request **place)
+{
+    struct posted *p = NULL;
+    int rc = child != NULL
+                 ? make(comm, place, &p)
+                 : ftc_error_set(FTC_ERR_ARG, "there is no place for the new communicator");
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    p->makes = true;
+    p->making = *making;
+    p->child = child;
+    p->queued.advance = advance_making;
+    enqueue(p);
+    *place = &p->run;
+    return ftc_call_end(comm, FTC_SUCCESS);
+}
+
+FTC_API int ftc_comm_idup(ftc_comm *comm, ftc_comm **copy, ftc_request **request)
+{
+    return make_child(comm, &(struct ftc_making){.creation = FTC_CREATION_DUP}, copy, request);
+}
+
+FTC_API int ftc_comm_isplit(ftc_comm *comm, int color, int key, ftc_comm **part,
+                            ftc_request **request)
+{
+    if (!ftc_color_is_sound(color))
+        return FTC_ERR_ARG;
+    return make_child(
+        comm, &(struct ftc_making){.creation = FTC_CREATION_SPLIT, .color = color, .key = key},
+        part, request);
+}
+
+FTC_API int ftc_comm_ishrink(ftc_comm *comm, ftc_comm **survivors, ftc_request **request)
+{
+    return make_child(comm, &(struct ftc_making){.creation = FTC_CREATION_SHRINK}, survivors,
+                      request);
+}
+
+static const struct ftc_call validate = {.signature = {.kind = FTC_CALL_VALIDATE, .root = -1}};
+
+FTC_API int ftc_ivalidate_global(ftc_comm *comm, int *failed_count, ftc_request **request)
+{
+    struct posted *p = NULL;
+    int rc = failed_count != NULL
+                 ? make(comm, request, &p)
+                 : ftc_error_set(FTC_ERR_ARG, "there is no place for the number of failed ranks");
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    p->failed_count = failed_count;
+    p->makes = ftc_comm_is_revoked(comm);
+    p->making.validate = &validate;
+    p->collective.call = validate;
+    p->queued.advance = p->makes ? advance_making : advance_collective;
+    enqueue(p);
+    *request = &p->run;
+    return ftc_call_end(comm, FTC_SUCCESS);
+}
+
+/* --- ending --- */
+
+/* What the caller gets, in the thread of the caller, without the lock. */
+static int give(struct posted *p)
+{
+    int status = p->queued.status;
+
+    if (status != FTC_SUCCESS)
+        return status;
+    if (p->child != NULL)
+        *p->child = p->making.started.child;
+    if (p->failed_count != NULL) {
+        const struct ftc_set *failed =
+            &p->finished.failed; /* report.failed is of the last operation */
+        ftc_snapshot_global(&p->comm->snapshot, failed);
+        *p->failed_count = ftc_set_count(failed);
+    }
+    return p->makes ? status : ftc_collective_finish(&p->collective, p->comm, status);
+}
+
+/* The request has ended: frees it. Returns what the operation returned. */
+static int take(ftc_request **request, ftc_status *status)
+{
+    struct posted *p = posted_of(*request);
+    struct ftc_comm *comm = p->comm;
+    int rc = ftc_call_explain(comm, &p->collective.call, give(p));
+
+    pthread_mutex_lock(&comm->process->lock);
+    comm->requests--;
+    ftc_finished_show(comm, &p->finished);
+    pthread_mutex_unlock(&comm->process->lock);
+    ftc_collective_free(&p->collective);
+    free(p);
+    *request = NULL;
+    if (status != NULL)
+        *status = (ftc_status){.rank = -1, .tag = -1, .error = rc};
+    return rc == FTC_ERR_REVOKED ? ftc_call_revoked(comm) : rc;
+}
+
+/* What a wait looks at. */
+struct watch {
+    ftc_request **requests;
+    int count;
+    uint64_t until_ns; /* 0: for ever */
+    int index;         /* one that has ended; -1: the time is over */
+    struct ftc_until until;
+};
+
+static bool has_ended(struct ftc_comm *comm, void *arg)
+{
+    struct watch *watch = arg;
+
+    (void)comm;
+    for (int i = 0; i < watch->count; i++)
+        if (watch->requests[i] != NULL && posted_of(watch->requests[i])->queued.ended) {
+            watch->index = i;
+            return true;
+        }
+    if (watch->until_ns == 0)
+        return false;
+    uint64_t now = ftc_clock_now();
+    watch->until.longest_ns = now < watch->until_ns ? watch->until_ns - now : 1;
+    return now >= watch->until_ns;
+}
+
+/* Waits until one of the requests has ended, at least one of which is not NULL. */
+static void look(struct watch *watch, struct ftc_comm *comm)
+{
+    watch->index = -1;
+    watch->until = (struct ftc_until){.done = has_ended, .arg = watch};
+    ftc_call_enter(comm);
+    ftc_progress_step(comm->process); /* a test moves operations on, too */
+    ftc_comm_wait(comm, &watch->until);
+    ftc_call_leave(comm);
+}
+
+static void nothing_is_there(ftc_status *status)
+{
+    if (status != NULL)
+        *status = (ftc_status){.rank = -1, .tag = -1};
+}
+
+/* FTC_SUCCESS: *request has been NULL. FTC_ERR_TIMEOUT: not ended by then. */
+static int wait_until(ftc_request **request, uint64_t until_ns, ftc_status *status)
+{
+    struct watch watch = {.requests = request, .count = 1, .until_ns = until_ns};
+
+    if (request == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "there is no request");
+    if (*request == NULL) {
+        nothing_is_there(status);
+        return FTC_SUCCESS;
+    }
+    struct ftc_comm *comm = posted_of(*request)->comm;
+    int rc = ftc_call_check(comm);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_call_begin(comm);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    look(&watch, comm);
+    rc = watch.index >= 0 ? take(request, status) : FTC_ERR_TIMEOUT;
+    return ftc_call_end(comm, rc);
+}
+
+FTC_API int ftc_wait(ftc_request **request, ftc_status *status)
+{
+    return wait_until(request, 0, status);
+}
+
+#define FOREVER_S 1e9
+
+FTC_API int ftc_wait_for(ftc_request **request, double seconds, ftc_status *status)
+{
+    if (!(seconds >= 0)) /* also if it is no number */
+        return ftc_error_set(FTC_ERR_ARG, "a wait takes 0 seconds or more");
+    uint64_t ns = (uint64_t)((seconds < FOREVER_S ? seconds : FOREVER_S) * 1e9);
+    int rc = wait_until(request, ftc_clock_now() + ns, status);
+    return rc == FTC_ERR_TIMEOUT
+               ? ftc_error_set(rc, "the operation has not ended after %g s", seconds)
+               : rc;
+}
+
+FTC_API int ftc_test(ftc_request **request, int *done, ftc_status *status)
+{
+    if (done == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "there is no place for the answer");
+    int rc = wait_until(request, 1, status);
+    if (rc == FTC_ERR_TIMEOUT || (request != NULL && *request == NULL)) /* else it was refused */
+        *done = rc != FTC_ERR_TIMEOUT;
+    return rc == FTC_ERR_TIMEOUT ? FTC_SUCCESS : rc;
+}
+
+FTC_API int ftc_wait_all(int count, ftc_request *requests[], ftc_status statuses[])
+{
+    int first = FTC_SUCCESS;
+
+    if (count < 0 || (count > 0 && requests == NULL))
+        return ftc_error_set(FTC_ERR_ARG, "there are no requests");
+    for (int i = 0; i < count; i++) {
+        int rc = ftc_wait(&requests[i], statuses != NULL ? &statuses[i] : NULL);
+        first = first == FTC_SUCCESS ? rc : first;
+    }
+    return first;
+}
+
+FTC_API int ftc_wait_any(int count, ftc_request *requests[], int *index, ftc_status *status)
+{
+    struct watch watch = {.requests = requests, .count = count};
+    struct ftc_comm *comm = NULL;
+
+    if (count < 0 || (count > 0 && requests == NULL) || index == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "there are no requests, or no place for the index");
+    for (int i = 0; i < count && comm == NULL; i++)
+        comm = requests[i] != NULL ? posted_of(requests[i])->comm : NULL;
+    if (comm == NULL) {
+        *index = FTC_UNDEFINED;
+        nothing_is_there(status);
+        return FTC_SUCCESS;
+    }
+    int rc = ftc_call_check(comm);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_call_begin(comm);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    look(&watch, comm);
+    ftc_call_end(comm, FTC_SUCCESS);
+    rc = ftc_wait(&requests[watch.index], status);
+    if (requests[watch.index] == NULL) /* else it was refused */
+        *index = watch.index;
+    return rc;
+}

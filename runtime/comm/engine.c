@@ -1,0 +1,551 @@
+/* Carries out what the communicators of a process ask for. */
+#include "runtime/comm/engine.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "runtime/comm/algorithm.h"
+#include "runtime/comm/drive.h"
+#include "runtime/comm/finished.h"
+#include "runtime/comm/queue.h"
+#include "runtime/comm/ranks.h"
+#include "runtime/comm/request.h"
+#include "runtime/process/progress.h"
+
+struct ftc_comm_engine {
+    struct ftc_process *process;
+    struct ftc_communicators *set;
+    struct ftc_comm *world;
+    int own_calls; /* communicators with an own call by messages */
+    /* The table of a communicator that was revoked, and of a temporary one. */
+    const struct ftc_algorithm *messages[FTC_CHOICES + 1];
+    /* That of the other children. */
+    const struct ftc_algorithm **children;
+};
+
+static struct ftc_comm *comm_of(const struct ftc_communicator *c)
+{
+    return ftc_communicator_engine(c);
+}
+
+static struct ftc_communicator *next(const struct ftc_comm_engine *engine,
+                                     const struct ftc_communicator *c)
+{
+    return ftc_communicators_next(engine->set, c);
+}
+
+/* --- own calls --- */
+
+static void set_stage(struct ftc_comm *comm, enum ftc_own_stage stage)
+{
+    bool before = comm->own.stage > FTC_OWN_BY_CALLER, now = stage > FTC_OWN_BY_CALLER;
+
+    comm->process->engine->own_calls += (int)now - (int)before;
+    comm->own.stage = stage;
+}
+
+static void deliver(struct ftc_comm *comm, int status, const struct ftc_set *failed,
+                    const struct ftc_set *agreed, bool owes)
+{
+    struct ftc_communicator_delivery delivery = {.status = status,
+                                                 .value = comm->own.value,
+                                                 .size = comm->own.call.signature.size,
+                                                 .failed = failed,
+                                                 .agreed = agreed,
+                                                 .owes = owes};
+
+    set_stage(comm, FTC_OWN_NONE);
+    ftc_progress_must(comm->process, ftc_communicator_delivered(comm->communicator, &delivery));
+}
+
+static void deliver_of_member(struct ftc_comm *comm)
+{
+    struct ftc_member_report report;
+
+    ftc_member_report(comm->member, &report);
+    deliver(comm, comm->own.request.status, report.failed, ftc_member_agreed_failed(comm->member),
+            ftc_member_owes(comm->member));
+}
+
+void ftc_comm_engine_ran(struct ftc_comm *comm, int status)
+{
+    struct ftc_board_report report;
+
+    if (comm->own.stage != FTC_OWN_BY_CALLER) /* a revoke has cut it off meanwhile */
+        return;
+    ftc_board_report(comm->board, &report);
+    deliver(comm, status, report.failed, report.failed, false);
+}
+
+/* The board runs calls of callers alone. */
+static void call(struct ftc_comm *comm, const struct ftc_communicators_output *output)
+{
+    struct ftc_own_call *own = &comm->own;
+    size_t size = output->call.signature.size;
+    bool by_caller = comm->board != NULL && !comm->agreeing && !ftc_comm_is_revoked(comm);
+
+    /* A revoke frees what the call points to, also while the caller runs it on the board. */
+    unsigned char *value = realloc(own->value, size > 0 ? 2 * size : 1);
+    if (value == NULL)
+        ftc_progress_must(comm->process, FTC_ERR_NOMEM);
+    own->value = value;
+    own->call = output->call;
+    own->call.input = own->value + size;
+    if (size > 0)
+        memcpy(own->value + size, output->call.input, size);
+    set_stage(comm, by_caller ? FTC_OWN_BY_CALLER : FTC_OWN_BEGINS);
+}
+
+/* True: it is done. Level records are of the communicator before its revoke, so own calls go one
+ * level. */
+static bool advance(struct ftc_comm *comm)
+{
+    struct ftc_own_call *own = &comm->own;
+
+    if (own->stage == FTC_OWN_BEGINS) {
+        if (!ftc_comm_begin(comm)) {
+            ftc_comm_outputs(comm);
+            return false;
+        }
+        ftc_request_start(comm, &own->request, &own->call, own->value, FTC_CHOICE_EXCHANGE);
+        set_stage(comm, FTC_OWN_UNDER_WAY);
+    }
+    return own->stage == FTC_OWN_UNDER_WAY && ftc_request_advance(comm, &own->request);
+}
+
+/* Delivers an own call that is done, or ends an operation of a queue. False: there is none. */
+static bool advance_one(struct ftc_comm_engine *engine)
+{
+    if (engine->own_calls == 0 && engine->process->queued == 0)
+        return false;
+    for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;) {
+        struct ftc_comm *comm = comm_of(c);
+        if (comm == NULL)
+            continue;
+        if (advance(comm)) {
+            deliver_of_member(comm);
+            return true;
+        }
+        if (ftc_queue_advance(comm))
+            return true;
+    }
+    return false;
+}
+
+/* --- outputs --- */
+
+static int node_of(const struct ftc_comm_engine *engine, int job_rank)
+{
+    return ftc_segment_node_of(engine->process->segment, job_rank);
+}
+
+/* A child whose members are on one node has a board, if the world has or had one. False: there is
+ * no room for it. */
+static bool open_memory(struct ftc_comm_engine *engine, struct ftc_comm_setup *setup)
+{
+    int lowest = setup->job_ranks[0];
+
+    if (engine->process->alone ||
+        ftc_config_algorithm(&engine->process->config, 1) == FTC_ALGORITHM_CORRECTED)
+        return true;
+    for (int i = 1; i < setup->size; i++) {
+        if (node_of(engine, setup->job_ranks[i]) != node_of(engine, lowest))
+            return true;
+        if (setup->job_ranks[i] < lowest)
+            lowest = setup->job_ranks[i];
+    }
+    if (ftc_board_file_open(&setup->file, engine->process->segment, setup->number, lowest,
+                            setup->size) == FTC_SUCCESS)
+        return true;
+    FTC_LOG(&engine->process->log, FTC_LOG_WARN,
+            "a new communicator of %d ranks goes by messages: no shared memory for it here: %s",
+            setup->size, ftc_last_error());
+    return false;
+}
+
+static void begin(struct ftc_comm_engine *engine, const struct ftc_communicators_output *output)
+{
+    struct ftc_communicator *c = output->communicator;
+    struct ftc_comm_setup setup = {.number = output->number,
+                                   .rank = ftc_communicator_self(c),
+                                   .size = ftc_communicator_size(c),
+                                   .job_ranks = ftc_communicator_job_ranks(c),
+                                   .agreed = output->agreed,
+                                   .communicator = c};
+    struct ftc_comm *comm;
+    bool temporary = ftc_communicator_is_temporary(output->number);
+    bool sound = temporary || open_memory(engine, &setup);
+
+    ftc_progress_must(engine->process,
+                      ftc_comm_open(&comm, engine->process, &setup,
+                                    temporary ? engine->messages : engine->children));
+    ftc_communicator_attach(c, comm);
+    if (!temporary)
+        ftc_progress_must(engine->process,
+                          ftc_communicators_opened(engine->set, output->number, sound));
+}
+
+/* The caller that waits for the call. NULL: nobody waits, since the caller has gone. */
+static struct ftc_started_call *started_of(const struct ftc_comm_engine *engine, uint64_t ticket)
+{
+    for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;)
+        if (comm_of(c) != NULL && comm_of(c)->started != NULL &&
+            comm_of(c)->started->ticket == ticket)
+            return comm_of(c)->started;
+    return NULL;
+}
+
+static void end_started(struct ftc_comm_engine *engine,
+                        const struct ftc_communicators_output *output, int status)
+{
+    struct ftc_started_call *started = started_of(engine, output->ticket);
+
+    if (started == NULL)
+        return;
+    started->ended = true;
+    started->status = status;
+    started->child = output->child != NULL ? comm_of(output->child) : NULL;
+    engine->process->delivered = true;
+}
+
+static void created(struct ftc_comm_engine *engine, const struct ftc_communicators_output *output)
+{
+    struct ftc_comm *child = output->child != NULL ? comm_of(output->child) : NULL;
+
+    end_started(engine, output, output->status);
+    if (child == NULL)
+        return;
+    if (ftc_communicator_by_messages(output->child))
+        ftc_comm_close_board(child);
+    else if (child->file != NULL)
+        ftc_board_file_unlink(child->file);
+    child->opened = true;
+}
+
+/* The last report stays that of the last operation that has ended. If there is a board, it has that
+ * report, and its caller may be in a call. */
+static void keep_report(struct ftc_comm *comm)
+{
+    struct ftc_finished last = {0};
+
+    if ((comm->board != NULL && !comm->agreeing) || comm->ran < 0 || ftc_finished_is_kept(comm))
+        return;
+    ftc_progress_must(comm->process, ftc_finished_keep(comm, &last));
+    ftc_finished_show(comm, &last);
+}
+
+static void revoked(struct ftc_comm_engine *engine, struct ftc_comm *comm)
+{
+    keep_report(comm);
+    set_stage(comm, FTC_OWN_NONE);
+    ftc_comm_detour(comm, FTC_DETOUR_REVOKED, true);
+    ftc_queue_cut_off(comm);
+    comm->algorithms = engine->messages;
+    if (!comm->opened) /* it never had a caller */
+        ftc_comm_close_board(comm);
+    ftc_progress_must(engine->process, ftc_comm_cut_off(comm));
+}
+
+/* The world is closed by ftc_comm_engine_close(). */
+static void forget(struct ftc_comm_engine *engine, struct ftc_communicator *c)
+{
+    struct ftc_comm *comm = comm_of(c);
+
+    if (comm == NULL)
+        return;
+    set_stage(comm, FTC_OWN_NONE);
+    comm->communicator = NULL;
+    if (comm != engine->world)
+        ftc_comm_close(comm);
+}
+
+_Noreturn static void mismatch(struct ftc_comm_engine *engine, const struct ftc_comm *comm)
+{
+    char words[160];
+
+    snprintf(words, sizeof(words),
+             "after the revoke of communicator %s, ranks call ftc_comm_shrink() and "
+             "ftc_validate_global() in different orders",
+             comm->name);
+    ftc_process_end_job(engine->process, FTC_EXIT_MISMATCH, words);
+}
+
+static void send(struct ftc_comm_engine *engine, const struct ftc_communicators_output *output)
+{
+    struct ftc_transport *transport = engine->process->transport;
+
+    ftc_progress_must(engine->process,
+                      transport->ops->send(transport, output->rank, output->message, NULL, true));
+    ftc_drill_pass(&engine->process->drill, FTC_DRILL_SEND);
+}
+
+static void carry_out(struct ftc_comm_engine *engine, const struct ftc_communicators_output *output)
+{
+    struct ftc_comm *comm = output->communicator != NULL ? comm_of(output->communicator) : NULL;
+
+    switch (output->kind) {
+    case FTC_COMMUNICATORS_SEND:
+        send(engine, output);
+        break;
+    case FTC_COMMUNICATORS_BEGIN:
+        begin(engine, output);
+        break;
+    case FTC_COMMUNICATORS_TAKE:
+        comm->driven.ops->receive(&comm->driven, output->rank, output->message);
+        break;
+    case FTC_COMMUNICATORS_CALL:
+        call(comm, output);
+        break;
+    case FTC_COMMUNICATORS_DELIVERED:
+        end_started(engine, output, FTC_SUCCESS);
+        break;
+    case FTC_COMMUNICATORS_CREATED:
+        created(engine, output);
+        break;
+    case FTC_COMMUNICATORS_CUT_OFF:
+        end_started(engine, output, FTC_ERR_REVOKED);
+        break;
+    case FTC_COMMUNICATORS_REVOKED:
+        revoked(engine, comm);
+        break;
+    case FTC_COMMUNICATORS_FORGET:
+        forget(engine, output->communicator);
+        break;
+    case FTC_COMMUNICATORS_MISMATCH:
+        mismatch(engine, comm);
+    }
+}
+
+/* False: there was none. */
+static bool carry_out_all(struct ftc_comm_engine *engine)
+{
+    const struct ftc_communicators_output *output;
+    bool any = false;
+
+    while ((output = ftc_communicators_next_output(engine->set)) != NULL) {
+        carry_out(engine, output);
+        any = true;
+    }
+    return any;
+}
+
+static bool settle(struct ftc_comm_engine *engine)
+{
+    bool any = false;
+
+    /* Advancing may have given an input, whose outputs come before any other input. */
+    while (carry_out_all(engine) || advance_one(engine) || carry_out_all(engine))
+        any = true;
+    return any;
+}
+
+void ftc_comm_engine_settle(struct ftc_process *process)
+{
+    settle(process->engine);
+}
+
+/* --- what the process takes in --- */
+
+/* C8: a message of an operation that a revoke has cut off. */
+static bool is_cut_off(const struct ftc_comm_engine *engine, const struct ftc_buffer *message)
+{
+    uint64_t number = ftc_frame_communicator(message);
+    const struct ftc_communicator *c = ftc_communicators_find(engine->set, number);
+
+    return c != NULL && ftc_frame_kind(message) != FTC_FRAME_COMMUNICATOR &&
+           (ftc_communicator_is_revoked(c) || ftc_communicator_is_temporary(number));
+}
+
+/* A message that is of no communicator that the process drives. */
+static void receive(struct ftc_process *process, int from, struct ftc_buffer *message)
+{
+    struct ftc_comm *world = process->engine->world;
+    const struct ftc_algorithm *owner = ftc_algorithms_owner(world, message);
+
+    if (is_cut_off(process->engine, message))
+        return;
+    if (owner != NULL && owner->of_world) { /* it judges a damaged number by itself */
+        world->driven.ops->receive(&world->driven, from, message);
+        return;
+    }
+    int rc = ftc_communicators_receive(process->engine->set, from, message);
+
+    if (rc == FTC_ERR_PROTO)
+        ftc_progress_accuse(process, from, "sent a damaged message");
+    else
+        ftc_progress_must(process, rc);
+}
+
+static void notice(struct ftc_process *process, int rank)
+{
+    ftc_progress_must(process, ftc_communicators_notice(process->engine->set, rank));
+}
+
+static bool after(struct ftc_process *process)
+{
+    return settle(process->engine);
+}
+
+static const struct ftc_comm_engine_ops ops = {
+    .receive = receive, .notice = notice, .after = after};
+
+/* --- life --- */
+
+/* FTC_ERR_NOMEM. */
+static int choose_algorithms(struct ftc_comm_engine *engine,
+                             const struct ftc_algorithm *const *algorithms)
+{
+    size_t count = 0, kept = 0;
+
+    while (algorithms[count] != NULL)
+        count++;
+    engine->children = calloc(count + 1, sizeof(*engine->children));
+    if (engine->children == NULL)
+        return FTC_ERR_NOMEM;
+    for (size_t i = 0; i < count; i++)
+        if (!algorithms[i]->of_world)
+            engine->children[kept++] = algorithms[i];
+    for (int id = 0; id < FTC_CHOICES; id++)
+        engine->messages[id] = algorithms[FTC_CHOICE_TREE];
+    return FTC_SUCCESS;
+}
+
+int ftc_comm_engine_open(struct ftc_comm **world, struct ftc_process *process,
+                         const struct ftc_algorithm *const *algorithms)
+{
+    struct ftc_comm_engine *engine = calloc(1, sizeof(*engine));
+
+    if (engine == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
+    engine->process = process;
+    process->engine = engine;
+    if (choose_algorithms(engine, algorithms) != 0 ||
+        ftc_communicators_new(&engine->set, process->size, process->rank) != 0) {
+        ftc_comm_engine_close(process);
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator");
+    }
+    process->engine_ops = &ops;
+    struct ftc_communicator *c = ftc_communicators_world(engine->set);
+    struct ftc_comm_setup setup = {.number = FTC_COMMUNICATOR_WORLD,
+                                   .rank = process->rank,
+                                   .size = process->size,
+                                   .communicator = c};
+    int rc = ftc_comm_open(&engine->world, process, &setup, algorithms);
+    if (rc != 0) {
+        ftc_comm_engine_close(process);
+        return rc;
+    }
+    engine->world->opened = true;
+    ftc_communicator_attach(c, engine->world);
+    *world = engine->world;
+    return FTC_SUCCESS;
+}
+
+/* What is left is of a job that ends by an error. */
+void ftc_comm_engine_close(struct ftc_process *process)
+{
+    struct ftc_comm_engine *engine = process->engine;
+
+    for (struct ftc_communicator *c = NULL; engine->set != NULL && (c = next(engine, c)) != NULL;)
+        if (comm_of(c) != NULL && comm_of(c) != engine->world)
+            ftc_comm_close(comm_of(c));
+    if (engine->world != NULL)
+        ftc_comm_close(engine->world);
+    ftc_communicators_free(engine->set);
+    free(engine->children);
+    free(engine);
+    process->engine = NULL;
+}
+
+struct ftc_comm *ftc_comm_engine_world(const struct ftc_process *process)
+{
+    return process->engine->world;
+}
+
+bool ftc_comm_engine_is_world_alone(const struct ftc_process *process)
+{
+    const struct ftc_communicator *first = next(process->engine, NULL);
+
+    return first == NULL || next(process->engine, first) == NULL;
+}
+
+bool ftc_comm_engine_is_over(const struct ftc_process *process)
+{
+    return next(process->engine, NULL) == NULL;
+}
+
+/* --- callers --- */
+
+void ftc_comm_engine_revoke(struct ftc_comm *comm)
+{
+    comm->told = true;
+    ftc_progress_must(comm->process, ftc_communicator_revoke(comm->communicator));
+    ftc_comm_engine_settle(comm->process);
+}
+
+void ftc_comm_engine_told(struct ftc_comm *comm)
+{
+    comm->told = true;
+    if (ftc_comm_is_revoked(comm))
+        ftc_communicator_told(comm->communicator);
+    else /* the board has told it before any message */
+        ftc_progress_must(comm->process, ftc_communicator_revoke(comm->communicator));
+    ftc_comm_engine_settle(comm->process);
+    ftc_comm_close_board(comm);
+}
+
+static bool has_ended(struct ftc_comm *comm, void *arg)
+{
+    (void)arg;
+    return comm->started->ended || comm->own.stage == FTC_OWN_BY_CALLER;
+}
+
+void ftc_comm_engine_await(struct ftc_comm *comm)
+{
+    if (!has_ended(comm, NULL))
+        ftc_comm_wait(comm, &(struct ftc_until){.done = has_ended});
+}
+
+static void free_one(struct ftc_comm *comm)
+{
+    ftc_comm_close_board(comm);
+    ftc_progress_must(comm->process, ftc_communicator_free(comm->communicator));
+}
+
+/* NULL: there is none. */
+static struct ftc_comm *child_in_use(const struct ftc_comm_engine *engine)
+{
+    for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;)
+        if (ftc_communicator_has_callers(c) && comm_of(c) != engine->world)
+            return comm_of(c);
+    return NULL;
+}
+
+void ftc_comm_engine_free(struct ftc_process *process, struct ftc_comm *comm)
+{
+    struct ftc_comm_engine *engine = process->engine;
+    struct ftc_comm *rest;
+
+    if (comm != NULL)
+        free_one(comm);
+    while (comm == NULL && (rest = child_in_use(engine)) != NULL)
+        free_one(rest);
+    ftc_comm_engine_settle(process);
+}
+
+void ftc_comm_engine_free_revoked(struct ftc_comm *comm)
+{
+    if (comm->communicator != NULL && ftc_comm_is_revoked(comm) &&
+        ftc_communicator_has_callers(comm->communicator))
+        ftc_comm_engine_free(comm->process, comm);
+}
+
+bool ftc_comm_engine_has_requests(const struct ftc_process *process)
+{
+    for (struct ftc_communicator *c = NULL; (c = next(process->engine, c)) != NULL;)
+        if (comm_of(c) != NULL && comm_of(c)->requests > 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,55 @@
+/*
+ * The communicators of a process: how they begin, end and are given up
+ * (docs/design/communicators.md). collectives/communicators/ has the rules; these functions carry
+ * out what it asks for. All run under process->lock.
+ *
+ * Calls of the life of a communicator (struct ftc_own_call) go by messages, and whoever takes steps
+ * moves them on. There is one exception: where the parent has a board, the caller of a creation
+ * runs its two operations there.
+ */
+#ifndef FTC_RUNTIME_COMM_ENGINE_H
+#define FTC_RUNTIME_COMM_ENGINE_H
+
+#include "collectives/communicators/communicators.h"
+#include "runtime/comm/comm.h"
+
+/* Makes the world, and what makes its children. The errors of ftc_comm_open(). */
+int ftc_comm_engine_open(struct ftc_comm **world, struct ftc_process *process,
+                         const struct ftc_algorithm *const *algorithms);
+/* Closes all communicators that are left. The progress thread has ended. */
+void ftc_comm_engine_close(struct ftc_process *process);
+
+struct ftc_comm *ftc_comm_engine_world(const struct ftc_process *process);
+/* Is the world the only one that is not forgotten? */
+bool ftc_comm_engine_is_world_alone(const struct ftc_process *process);
+/* Does the process have no communicator any more? */
+bool ftc_comm_engine_is_over(const struct ftc_process *process);
+
+/* Has a communicator requests that no wait or test has ended? */
+bool ftc_comm_engine_has_requests(const struct ftc_process *process);
+
+/* Carries out all that follows from an input of the communicators. Call it after each. */
+void ftc_comm_engine_settle(struct ftc_process *process);
+
+/* The caller revokes it. */
+void ftc_comm_engine_revoke(struct ftc_comm *comm);
+
+/* A call on comm has returned FTC_ERR_REVOKED to the thread that runs this function. */
+void ftc_comm_engine_told(struct ftc_comm *comm);
+
+/* --- for the caller of a creation, or of a validate after a revoke --- */
+
+/* Waits until the call with the ticket in comm->started has ended, or until the caller has to run
+ * comm->own.call on the board (FTC_OWN_BY_CALLER). */
+void ftc_comm_engine_await(struct ftc_comm *comm);
+/* Of a call that the caller has run on the board: its status, and its result in comm->own.value. */
+void ftc_comm_engine_ran(struct ftc_comm *comm, int status);
+
+/* Frees comm, and every other communicator but the world if comm is NULL. They must have no
+ * caller. */
+void ftc_comm_engine_free(struct ftc_process *process, struct ftc_comm *comm);
+
+/* At the end of the job: if comm is revoked, frees it, unless it is freed already. */
+void ftc_comm_engine_free_revoked(struct ftc_comm *comm);
+
+#endif

@@ -1,0 +1,76 @@
+/* What ftc_last_report() knows of the last operation. */
+#include "runtime/comm/finished.h"
+
+/* On the board each start of the operation is reported as a ballot. There is only one decision,
+ * that of ballot (0,0). */
+static void look_at_last(const struct ftc_comm *comm, struct ftc_finished *last)
+{
+    struct ftc_board_report board;
+
+    *last =
+        (struct ftc_finished){.ran = comm->ran, .signature = comm->signature, .lost = comm->lost};
+    if (comm->board == NULL || comm->agreeing) {
+        ftc_member_report(comm->member, &last->report);
+        return;
+    }
+    ftc_board_report(comm->board, &board);
+    last->report = (struct ftc_member_report){.failed = board.failed,
+                                              .write_offs = board.write_offs,
+                                              .ballots = board.starts,
+                                              .retries = board.restarts};
+    last->paired = board.paired;
+    if (comm->ran == FTC_CHOICE_BOARD)
+        last->signature = board.signature;
+}
+
+bool ftc_finished_is_kept(const struct ftc_comm *comm)
+{
+    return (atomic_load_explicit(&comm->detour, memory_order_relaxed) & FTC_DETOUR_FINISHED) != 0;
+}
+
+void ftc_finished_look(const struct ftc_comm *comm, struct ftc_finished *finished)
+{
+    if (ftc_finished_is_kept(comm))
+        *finished = comm->finished;
+    else
+        look_at_last(comm, finished);
+}
+
+static int copy(struct ftc_set *to, const struct ftc_set **set, int ranks)
+{
+    if (*set == NULL)
+        return FTC_SUCCESS;
+    int rc = ftc_set_init(to, ranks);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    ftc_set_unite(to, *set);
+    *set = to;
+    return FTC_SUCCESS;
+}
+
+/* The sets of the member are those of its next operation soon. */
+int ftc_finished_keep(const struct ftc_comm *comm, struct ftc_finished *finished)
+{
+    look_at_last(comm, finished);
+    int rc = copy(&finished->failed, &finished->report.failed, comm->size);
+    return rc == FTC_SUCCESS ? copy(&finished->wrong, &finished->report.wrong, comm->size) : rc;
+}
+
+void ftc_finished_fini(struct ftc_finished *finished)
+{
+    ftc_set_fini(&finished->failed);
+    ftc_set_fini(&finished->wrong);
+}
+
+void ftc_finished_show(struct ftc_comm *comm, struct ftc_finished *finished)
+{
+    if (ftc_finished_is_kept(comm))
+        ftc_finished_fini(&comm->finished);
+    ftc_comm_detour(comm, FTC_DETOUR_FINISHED, finished != NULL);
+    if (finished == NULL)
+        return;
+    comm->finished = *finished;
+    comm->finished.report.failed = &comm->finished.failed;
+    comm->finished.report.wrong = &comm->finished.wrong;
+    *finished = (struct ftc_finished){0};
+}

@@ -1,0 +1,23 @@
+/* What ftc_last_report() knows of the last operation. */
+#ifndef FTC_RUNTIME_COMM_FINISHED_H
+#define FTC_RUNTIME_COMM_FINISHED_H
+
+#include "runtime/comm/comm.h"
+
+/* Of the operation that was finished last by a call, a wait or a test. The sets belong to the
+ * communicator, and are valid until its next operation. With the lock. */
+void ftc_finished_look(const struct ftc_comm *comm, struct ftc_finished *finished);
+
+/* The same, with sets of its own, of the operation that the communicator has run last.
+ * FTC_ERR_NOMEM. With the lock. */
+int ftc_finished_keep(const struct ftc_comm *comm, struct ftc_finished *finished);
+void ftc_finished_fini(struct ftc_finished *finished); /* a zeroed struct is legal */
+
+/* Is the last report one that ftc_finished_show() was given? */
+bool ftc_finished_is_kept(const struct ftc_comm *comm);
+
+/* From now on the last report is this one, which the communicator owns; NULL: that of the operation
+ * that it has run last. */
+void ftc_finished_show(struct ftc_comm *comm, struct ftc_finished *finished);
+
+#endif
