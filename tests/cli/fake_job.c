@@ -5,6 +5,8 @@
  *
  *   fail RANK CAUSE DETAIL SEEN_BY   declare a rank failed (cause as its number)
  *   call RANK KIND OP                rank is in an operation
+ *   in RANK COUNT NAME               the communicator of its call; COUNT is that of its number,
+ *                                    0: the world; with a minus sign: after a revoke
  *   enter RANK OP                    rank has called an operation and shows no more of it
  *   wait RANK ROLE FOR COUNT         what its call waits for
  *   unsettled RANK SECONDS           it gossips, and has not been ready to agree for so long
@@ -40,6 +42,7 @@
 
 #include "base/clock.h"
 #include "collectives/agreement/member.h"
+#include "collectives/communicators/number.h"
 #include "collectives/message.h"
 #include "config/config.h"
 #include "include/ftcoll.h"
@@ -62,6 +65,7 @@ static void join(struct fake *fake, int rank)
     slot->joined_ns = ftc_clock_now();
     slot->activity.waits_for = slot->activity.root = -1;
     slot->activity.since_ns = ftc_clock_now();
+    slot->activity.communicator = FTC_COMMUNICATOR_WORLD;
     slot->phase = FTC_PHASE_JOINED;
 }
 
@@ -113,6 +117,17 @@ static bool obey_count(struct ftc_slot *slot, const char *verb, int a, int b, in
     return true;
 }
 
+static void name_communicator(struct ftc_activity *activity, int count, const char *line)
+{
+    char name[FTC_COMMUNICATOR_NAME] = "";
+    sscanf(line, "%*s %*d %*d %31s", name);
+    memcpy((void *)activity->name, name, sizeof(name));
+    activity->communicator =
+        count == 0  ? FTC_COMMUNICATOR_WORLD
+        : count > 0 ? ftc_communicator_number((uint64_t)count, 0)
+                    : ftc_communicator_number((uint64_t)-count, 0) | FTC_COMMUNICATOR_REVOKED;
+}
+
 /* Carries out one line. Numbers that are missing count as 0. An unknown command is a mistake in the
  * test, and ends the program. */
 static void obey(struct fake *fake, const char *line)
@@ -134,6 +149,8 @@ static void obey(struct fake *fake, const char *line)
         slot->called = (uint64_t)b + 1;
         slot->counters.operations = (uint64_t)b;
         activity->since_ns = ftc_clock_now();
+    } else if (strcmp(verb, "in") == 0) {
+        name_communicator(activity, a, line);
     } else if (strcmp(verb, "enter") == 0) {
         slot->called = (uint64_t)a + 1;
         slot->counters.operations = (uint64_t)a;

@@ -55,7 +55,7 @@ static void overwrite(struct ftc_segment *segment, const uint8_t *data, size_t s
     spread((char *)header + first, sizeof(*header) - first, data, size, &at);
 }
 
-static void show(struct ftc_status *status, FILE *out)
+static void show(struct ftc_job_status *status, FILE *out)
 {
     const char names[1][FTC_JOB_NAME_SIZE] = {"1.0"};
     for (int width = 0; width <= 120; width += 40)
@@ -73,7 +73,7 @@ static void show(struct ftc_status *status, FILE *out)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct ftc_segment *segment; /* one for all runs: it takes longer to make than a run */
-    struct ftc_status status;
+    struct ftc_job_status status;
     if (size == 0)
         return 0;
     if (segment == NULL)

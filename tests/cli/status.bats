@@ -112,6 +112,60 @@ load helper
     has "all finally wait for rank 0: in allreduce 10"
 }
 
+@test "a rank in a call of another communicator says which" {
+    start 4 1
+    tell "call 0 1 7" "in 0 3 rows" "wait 0 1 1 1" "call 1 1 2" "in 1 -3 rows" "call 2 2 7" "in 3 4 stale"
+    run "$STATUS_TOOL" "$job"
+    has "OPERATION IN FOR"
+    has "allreduce 7 rows "
+    has "allreduce 2 rows (revoked) "
+    has "reduce 7 world "
+    lacks stale
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '[.jobs[0].ranks[0,1,2].activity.communicator_name] == ["rows", "rows (revoked)", "world"] and
+        .jobs[0].deadlocks == []' <<<"$output"
+    COLUMNS=60 run "$STATUS_TOOL" "$job"
+    has "(no room for"
+    [ "$(sed -n '/^RANK/,/^$/p' <<<"$output" | grep -v finally | wc -L)" -le 60 ]
+}
+
+@test "ranks of different communicators have rows of their own, and numbers where there are no names" {
+    start 40 1
+    for ((i = 0; i < 40; i++)); do echo "call $i 1 7"; echo "in $i $((i % 2 + 3))"; done >"$work/commands"
+    mapfile -t commands <"$work/commands"
+    tell "${commands[@]}"
+    run "$STATUS_TOOL" "$job"
+    has "allreduce 7 3.0 "
+    has "allreduce 7 4.0 "
+    [ "$(grep -c "allreduce 7" <<<"$output")" -eq 2 ]
+}
+
+@test "ranks that wait for each other in two communicators are a deadlock" {
+    start 6 1
+    tell "call 3 1 7" "in 3 3 rows" "wait 3 1 5 1" "call 5 1 2" "in 5 4 columns" "wait 5 1 3 1" \
+        "call 0 1 9" "wait 0 1 5 1"
+    run "$STATUS_TOOL" "$job"
+    has "all finally wait for rank 3: in allreduce 7 in rows for"
+    has "ranks 3 and 5 wait for each other: rank 3 in rows for rank 5, rank 5 in columns for rank 3"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0].deadlocks[0].ranks == [3, 5] and .jobs[0].ranks[0].finally_waits_for == 3' <<<"$output"
+    # One look cannot tell whether they only pass by.
+    run "$STATUS_TOOL" --no-sample "$job"
+    lacks "wait for each other"
+    tell "out 5 2"
+    run "$STATUS_TOOL" "$job"
+    has "all finally wait for rank 5: outside for"
+    lacks "wait for each other"
+}
+
+@test "a name of a communicator is untrusted" {
+    start 2 1
+    tell "call 0 1 7" "in 0 3 "$'a\e[31m\xc3\xa4'
+    run "$STATUS_TOOL" "$job"
+    has "allreduce 7 a?[31m??"
+    lacks $'\e'
+}
+
 @test "a heartbeat that stands still is seen" {
     start 3 1
     tell "freeze 1"

@@ -91,6 +91,13 @@ follow() {
     [ "$(wc -l <"$WORK/mean.c")" -le 60 ] # as the tutorial promises
 }
 
+@test "a grid that survives deaths" {
+    follow "A grid that survives deaths"
+    [ "$(grep -c '^rank .: failed: 1 of 9' <<<"$said")" -eq 8 ]
+    [ "$(grep -c '^rank .: 2 x 2' <<<"$said")" -eq 4 ]
+    diff "$WORK/grid.c" "$SOURCE/examples/grid.c"
+}
+
 @test "when it fails" {
     follow "When it fails"
     cd "$WORK"

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "collectives/agreement/member.h"
 #include "collectives/call.h"
+#include "collectives/frame.h"
 #include "node/bell.h"
 #include "node/segment/segment.h"
 #include "node/system/process.h"
@@ -107,6 +108,7 @@ static void wait_for(struct probe *probe, int rank)
     struct ftc_activity *activity = &probe->slot->activity;
     atomic_store(&activity->kind, FTC_CALL_ALLREDUCE);
     atomic_store(&activity->op, 17);
+    atomic_store(&activity->communicator, FTC_COMMUNICATOR_WORLD);
     atomic_store(&activity->since_ns, ftc_clock_now());
     atomic_store(&activity->role, FTC_WAIT_GROUP);
     atomic_store(&activity->waits_for, rank);

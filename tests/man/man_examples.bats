@@ -82,6 +82,19 @@ prints() {
     prints scan "rank 0: lines 0 to 99" "rank 1: lines 100 to 200" "rank 2: lines 201 to 302" "rank 3: lines 303 to 405"
 }
 
+@test "grid: the sums of rows and columns" {
+    prints grid "row 0, column 0: the row has 1, the column 2" "row 0, column 1: the row has 1, the column 4" \
+        "row 1, column 0: the row has 5, the column 2" "row 1, column 1: the row has 5, the column 4"
+}
+
+@test "shrink: rank 3 dies, and rank 1 revokes" {
+    prints shrink "rank 0 goes on as rank 0 of 3" "rank 1 goes on as rank 1 of 3" "rank 2 goes on as rank 2 of 3"
+}
+
+@test "requests: a sum while each rank computes" {
+    prints requests "rank "{0,1,2,3}": 10 in all, and 500500"
+}
+
 @test "error" {
     prints error "version: 0.1.0" "code: -4, operator not defined for this type" \
         "cause: operator band is not defined for type double: pass an integer type"

@@ -15,7 +15,8 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# Prints "function code" for each documented code.
+# Prints "function code" for each documented code. A request ends with the errors of its operation:
+# here they are those of a broadcast.
 documented() {
     awk '
         /^\/\*/ { comment = ""; inside = 1 }
@@ -28,7 +29,9 @@ documented() {
             match(text, /ftc_[a-z_]+\(/)
             name = substr(text, RSTART, RLENGTH - 1)
             print name, "FTC_SUCCESS"
-            if (text ~ /ftc_comm \*[a-z]/) print name, "FTC_ERR_ARG\n" name, "FTC_ERR_STATE"
+            if (text ~ /^ FTC_API int .*ftc_comm \*[a-z]/) print name, "FTC_ERR_ARG\n" name, "FTC_ERR_STATE"
+            if (text ~ /[ (]ftc_comm \*comm[,)]/ && text !~ /const ftc_comm/ && text !~ /ftc_request/ && comment !~ /local/ && name != "ftc_abort") print name, "FTC_ERR_REVOKED"
+            if (comment ~ /those of the operation/) print name, "FTC_ERR_ROOT_FAILED\n" name, "FTC_ERR_REVOKED"
             rest = comment
             while (match(rest, /FTC_ERR_[A-Z_]+/)) {
                 print name, substr(rest, RSTART, RLENGTH)
@@ -39,12 +42,18 @@ documented() {
 
 # The codes that no test can bring about here, and why.
 out_of_reach() {
+    echo ftc_comm_revoke FTC_ERR_REVOKED # other calls return it
     echo ftc_init FTC_ERR_PROTO # a launcher of another version
     echo ftc_init FTC_ERR_UNSUPPORTED # more than 4096 ranks, or ranks that another launcher has mixed among hosts
     echo ftc_gatherv FTC_ERR_NOMEM # some bytes for each rank
     echo ftc_reduce_scatter FTC_ERR_NOMEM # likewise
+    printf "ftc_%s FTC_ERR_TYPE\n" ibarrier ibcast iallgather iallgatherv igather igatherv iscatter \
+        iscatterv ialltoall ialltoallv comm_idup comm_isplit comm_ishrink ivalidate_global # no operator
     # Sanitizers then have no memory left for themselves.
-    if [ -n "$SANITIZED" ]; then printf '%s FTC_ERR_NOMEM\n' ftc_init ftc_op_create ftc_op_create_ordered; fi
+    if [ -n "$SANITIZED" ]; then
+        printf "%s FTC_ERR_NOMEM\n" ftc_op_create ftc_op_create_ordered
+        documented | grep -E "^ftc_(comm_)?i[a-z_]+ FTC_ERR_NOMEM$"
+    fi
 }
 
 plays() { # [FTRUN'S OPTIONS --] STORY [NUMBER]
@@ -84,6 +93,7 @@ comes_late() {
         plays -np 2 --set collectives.algorithm=$algorithm -- arguments
         plays -np 2 --set collectives.algorithm=$algorithm -- fork
         plays -np 2 --set collectives.algorithm=$algorithm -- infinite
+        plays -np 2 --set collectives.algorithm=$algorithm -- revoked
         plays -np 3 --set collectives.algorithm=$algorithm -- root
         plays -np 3 --set collectives.algorithm=$algorithm -- one
     done
@@ -91,11 +101,15 @@ comes_late() {
     plays -np 2 -- gossip-memory
     plays -np 3 -f 0 --set collectives.algorithm=corrected -- many
     plays -np 3 -f 0 --set collectives.algorithm=corrected -- many 1
-    plays -np 7 -f 1 --set integrity.mode=vote --set drill.flip=4:partial:62@0/0,4:partial:62@2/0 -- vote
+    plays -np 3 -f 0 --set collectives.algorithm=corrected -- many 2
+    plays -np 7 -f 1 --set integrity.mode=vote --set drill.flip=4:partial:62@0/0,4:partial:62@2/0,4:partial:62@3/0 -- vote
     comes_late
     plays -np 2 --set broadcast.dissemination=multicast --set multicast.interface=no-such -- refused -6
     PMIX_NAMESPACE=nowhere PMIX_RANK=0 alone refused -7
-    if [ -z "$SANITIZED" ]; then alone memory; fi
+    if [ -z "$SANITIZED" ]; then
+        alone memory
+        alone request-memory
+    fi
     run timeout -s KILL 60 "$FTRUN" -np 2 "$APP" abort 42
     [ "$status" -eq 42 ]
 

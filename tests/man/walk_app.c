@@ -13,13 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE  1000 /* steps of 20 ms */
-#define STEP_US   20000
-#define ROOM_LEFT ((rlim_t)1 << 20) /* bytes; less than the functions below ask for */
+#define PATIENCE 1000 /* steps of 20 ms */
+#define STEP_US  20000
 
 static const char *name_of(int code)
 {
@@ -154,6 +152,8 @@ static int all_is_well(ftc_comm *world, long number)
     MUST(SEE(FTC_SUCCESS, ftc_rank, (world)) < size);
     reductions(world, size);
     walk_blocks(world);
+    walk_communicators(world);
+    walk_requests(world);
     SEE(FTC_SUCCESS, ftc_bcast, (&value, 1, FTC_INT32, 0, world));
     MUST(value == 42);
     SEE(FTC_SUCCESS, ftc_barrier, (world));
@@ -228,6 +228,8 @@ static int wrong_arguments(ftc_comm *world, long number)
     (void)number;
     wrong_reductions(world);
     walk_wrong_blocks(world);
+    walk_wrong_communicators(world);
+    walk_wrong_requests(world);
     SEE(FTC_ERR_ARG, ftc_init, (NULL, NULL));
     SEE(FTC_ERR_ARG, ftc_init, (&options, &world));
     SEE(FTC_ERR_ARG, ftc_bcast, (NULL, 1, FTC_INT8, 0, world));
@@ -256,6 +258,8 @@ static void all_refuse(ftc_comm *world, int code)
     int count = 0;
 
     walk_refused_blocks(world, code);
+    walk_refused_communicators(world, code);
+    walk_refused_requests(world, code);
     SEE(code, ftc_rank, (world));
     SEE(code, ftc_size, (world));
     SEE(code, ftc_allreduce, (&one, &sum, 1, FTC_INT32, FTC_SUM, world));
@@ -283,15 +287,19 @@ static int no_communicator(long number)
 
 static int forked(ftc_comm *world, long number)
 {
+    ftc_request *request = NULL;
     int status = -1;
-    pid_t child = fork();
 
+    SEE(FTC_SUCCESS, ftc_ibarrier, (world, &request));
+    pid_t child = fork();
     (void)number;
     if (child == 0) {
         all_refuse(world, FTC_ERR_STATE);
+        walk_refused_waits(request);
         _exit(0);
     }
     MUST(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    SEE(FTC_SUCCESS, ftc_wait, (&request, NULL));
     return leave(world);
 }
 
@@ -336,57 +344,6 @@ static int late(long number)
     return leave(world);
 }
 
-/* --- memory
- * ------------------------------------------------------------------------------------------ */
-
-/* Takes all of the address space, down to the last bytes. */
-static void exhaust(void)
-{
-    struct rlimit limit = {.rlim_cur = ROOM_LEFT, .rlim_max = RLIM_INFINITY};
-
-    MUST(setrlimit(RLIMIT_AS, &limit) == 0);
-    for (size_t size = (size_t)1 << 20; size >= 16; size /= 2)
-        for (void *kept = malloc(size); kept != NULL; kept = malloc(size))
-            *(volatile char *)kept = 1;
-}
-
-static int no_memory(long number)
-{
-    ftc_comm *world = NULL;
-    ftc_op op = NULL;
-
-    (void)number;
-    exhaust();
-    int init = ftc_init(NULL, &world), create = ftc_op_create(add, NULL, &op);
-    int ordered = ftc_op_create_ordered(add, NULL, &op);
-    struct rlimit limit = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
-    MUST(setrlimit(RLIMIT_AS, &limit) == 0);
-    walk_see(FTC_ERR_NOMEM, "ftc_init", init);
-    walk_see(FTC_ERR_NOMEM, "ftc_op_create", create);
-    walk_see(FTC_ERR_NOMEM, "ftc_op_create_ordered", ordered);
-    return 0;
-}
-
-/* More values than there can be. ftcoll checks that only after it has found memory for them. */
-static int gossip_without_memory(ftc_comm *world, long number)
-{
-    double in = 0, out = 0;
-
-    (void)number;
-    SEE(FTC_ERR_NOMEM, ftc_gossip_allreduce, (&in, &out, TOO_MANY, FTC_SUM, NULL, world));
-    walk_blocks_without_memory(world);
-    return leave(world);
-}
-
-static int no_memory_inside(ftc_comm *world, long number)
-{
-    double in = 0, out = 0;
-
-    (void)number;
-    ftc_allreduce(&in, &out, TOO_MANY, FTC_DOUBLE, FTC_SUM, world);
-    return 98;
-}
-
 /* --- operations that fail
  * --------------------------------------------------------------------------- */
 
@@ -401,14 +358,16 @@ static int root_dies(ftc_comm *world, long number)
     MUST(value == 7);
     SEE(FTC_ERR_ROOT_FAILED, ftc_scatter, (NULL, &value, 1, FTC_INT32, 0, world));
     MUST(value == 7);
+    walk_requests_without_root(world);
     return leave(world);
 }
 
 /* With f = 0 and by messages, the last rank dies before the call. The ranks have not agreed on
- * that. NUMBER: 0 for a reduce, 1 for a gather. */
+ * that. NUMBER: 0 for a reduce, 1 for a gather, 2 for a request of a reduce. */
 static int many_die(ftc_comm *world, long number)
 {
     int32_t one = 1, sum = 0, all[8] = {0};
+    ftc_request *request = NULL;
 
     if (ftc_rank(world) == ftc_size(world) - 1)
         _exit(0);
@@ -416,16 +375,20 @@ static int many_die(ftc_comm *world, long number)
     int code = ftc_rank(world) == 0 ? FTC_ERR_TOO_MANY_FAILURES : FTC_SUCCESS;
     if (number == 0)
         SEE(code, ftc_reduce, (&one, &sum, 1, FTC_INT32, FTC_SUM, 0, world));
-    else
+    else if (number == 1)
         SEE(code, ftc_gather, (&one, all, 1, FTC_INT32, 0, world));
+    else
+        MUST(ftc_ireduce(&one, &sum, 1, FTC_INT32, FTC_SUM, 0, world, &request) == FTC_SUCCESS &&
+             ftc_wait(&request, NULL) == code);
     MUST(sum == 0 && all[0] == 0);
     return leave(world);
 }
 
-/* Two results are compared by vote. One of them is damaged in operations 0 and 2. */
+/* Two results are compared by vote. One of them is damaged in operations 0, 2 and 3. */
 static int vote(ftc_comm *world, long number)
 {
     double one = 1, sum = 0;
+    ftc_request *request = NULL;
 
     (void)number;
     SEE(FTC_ERR_CORRUPT, ftc_allreduce, (&one, &sum, 1, FTC_DOUBLE, FTC_SUM, world));
@@ -434,6 +397,8 @@ static int vote(ftc_comm *world, long number)
     MUST(sum == ftc_size(world));
     int code = ftc_rank(world) == 0 ? FTC_ERR_CORRUPT : FTC_SUCCESS;
     SEE(code, ftc_reduce, (&one, &sum, 1, FTC_DOUBLE, FTC_SUM, 0, world));
+    SEE(FTC_SUCCESS, ftc_iallreduce, (&one, &sum, 1, FTC_DOUBLE, FTC_SUM, world, &request));
+    MUST(ftc_wait(&request, NULL) == FTC_ERR_CORRUPT);
     MUST(sum == ftc_size(world));
     return leave(world);
 }
@@ -558,12 +523,14 @@ static const struct story {
     {"arguments", NULL, wrong_arguments},
     {"null", no_communicator, NULL},
     {"fork", NULL, forked},
+    {"revoked", NULL, walk_revoked},
     {"twice", NULL, join_twice},
     {"refused", cannot_join, NULL},
     {"late", late, NULL},
-    {"memory", no_memory, NULL},
-    {"gossip-memory", NULL, gossip_without_memory},
-    {"memory-inside", NULL, no_memory_inside},
+    {"memory", walk_without_memory, NULL},
+    {"request-memory", NULL, walk_requests_without_memory},
+    {"gossip-memory", NULL, walk_gossip_without_memory},
+    {"memory-inside", NULL, walk_no_memory_inside},
     {"root", NULL, root_dies},
     {"many", NULL, many_die},
     {"vote", NULL, vote},

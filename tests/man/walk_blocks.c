@@ -102,21 +102,21 @@ void walk_wrong_blocks(ftc_comm *world)
 
 void walk_refused_blocks(ftc_comm *world, int code)
 {
-    size_t one[1] = {1}, zero[1] = {0};
-    int32_t in = 1, out = 0;
+    size_t one[RANKS] = {1, 1, 1, 1, 1, 1, 1, 1}, displs[RANKS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    int32_t in[RANKS] = {0}, out[RANKS] = {0};
 
-    SEE(code, ftc_allgather, (&in, &out, 1, FTC_INT32, world));
-    SEE(code, ftc_allgatherv, (&in, 1, &out, one, zero, FTC_INT32, world));
-    SEE(code, ftc_gather, (&in, &out, 1, FTC_INT32, 0, world));
-    SEE(code, ftc_gatherv, (&in, 1, &out, one, zero, FTC_INT32, 0, world));
-    SEE(code, ftc_scatter, (&in, &out, 1, FTC_INT32, 0, world));
-    SEE(code, ftc_scatterv, (&in, one, zero, &out, 1, FTC_INT32, 0, world));
-    SEE(code, ftc_alltoall, (&in, &out, 1, FTC_INT32, world));
-    SEE(code, ftc_alltoallv, (&in, one, zero, &out, one, zero, FTC_INT32, world));
-    SEE(code, ftc_reduce_scatter_block, (&in, &out, 1, FTC_INT32, FTC_SUM, world));
-    SEE(code, ftc_reduce_scatter, (&in, &out, one, FTC_INT32, FTC_SUM, world));
-    SEE(code, ftc_scan, (&in, &out, 1, FTC_INT32, FTC_SUM, world));
-    SEE(code, ftc_exscan, (&in, &out, 1, FTC_INT32, FTC_SUM, world));
+    SEE(code, ftc_allgather, (in, out, 1, FTC_INT32, world));
+    SEE(code, ftc_allgatherv, (in, 1, out, one, displs, FTC_INT32, world));
+    SEE(code, ftc_gather, (in, out, 1, FTC_INT32, 0, world));
+    SEE(code, ftc_gatherv, (in, 1, out, one, displs, FTC_INT32, 0, world));
+    SEE(code, ftc_scatter, (in, out, 1, FTC_INT32, 0, world));
+    SEE(code, ftc_scatterv, (in, one, displs, out, 1, FTC_INT32, 0, world));
+    SEE(code, ftc_alltoall, (in, out, 1, FTC_INT32, world));
+    SEE(code, ftc_alltoallv, (in, one, displs, out, one, displs, FTC_INT32, world));
+    SEE(code, ftc_reduce_scatter_block, (in, out, 1, FTC_INT32, FTC_SUM, world));
+    SEE(code, ftc_reduce_scatter, (in, out, one, FTC_INT32, FTC_SUM, world));
+    SEE(code, ftc_scan, (in, out, 1, FTC_INT32, FTC_SUM, world));
+    SEE(code, ftc_exscan, (in, out, 1, FTC_INT32, FTC_SUM, world));
 }
 
 /* Each rank is the root of a scatter, so that none waits for another one. */

@@ -93,3 +93,42 @@ has() { # TEXT: blanks in a row count as one
     sent=$(jq '[.ranks[].counters.sent[]] | add' report.json)
     if [ "${ALGORITHM:-board}" = board ]; then [ "$sent" -eq 0 ]; else [ "$sent" -gt 0 ]; fi
 }
+
+deadlock="ranks 0 and 1 wait for each other: rank 0 in rows for rank 1, rank 1 in columns for rank 0"
+
+@test "two communicators used in opposite orders: the deadlock is told in words" {
+    "$FTRUN" -np 2 "$OPPOSITE_APP" >out 2>err </dev/null 3>&- &
+    pid=$!
+    look '.deadlocks | length == 1'
+    jq -e --arg text "$deadlock" '.jobs[0] | .deadlocks == [{ranks: [0, 1], text: $text}] and
+        ([.ranks[].activity.communicator_name] == ["rows", "columns"]) and
+        ([.ranks[].activity.communicator] | .[0] > 1 and .[1] > .[0])' json
+    has "OPERATION IN FOR"
+    has "allreduce 1 rows"
+    has "allreduce 1 columns"
+    has "all finally wait for rank 0: in allreduce 1 in rows for"
+    has "$deadlock"
+}
+
+@test "--timeout tells the deadlock, too" {
+    run timeout -s KILL 60 "$FTRUN" -np 2 --timeout 2 "$OPPOSITE_APP"
+    echo "$output"
+    [ "$status" -eq 124 ]
+    has "rank 0: in allreduce in rows, operation 1, for "
+    has "rank 1: in allreduce in columns, operation 1, for "
+    has "2 of the 2 waiting ranks finally wait for rank 0: in allreduce in rows, "
+    has "$deadlock"
+}
+
+@test "--report names the communicator in which a rank was when it failed" {
+    timeout -s KILL 60 "$FTRUN" -np 2 -f 1 --kill 1@1 --report report.json "$OPPOSITE_APP" || true
+    jq -e '.ranks[1] | .failed and .communicator.name == "columns" and
+        (.communicator.number | test("^[0-9]+[.][01]$"))' report.json
+    jq -e '.ranks[0] | has("communicator") | not' report.json
+}
+
+@test "a job that only uses the world shows no communicator, and no deadlock" {
+    start compute
+    look '([.ranks[] | select(.finally_waits_for == 2)] | length == 3) and .deadlocks == []'
+    if grep -E "OPERATION +IN|world" <<<"$output"; then false; fi
+}

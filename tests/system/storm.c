@@ -12,7 +12,7 @@
  *                         else every second run is by messages, at random
  *   STORM_TRANSPORT=shm|tcp|...
  *                         transport.order; else at random
- *   STORM_KIND=plain|gossip|vote|checksum
+ *   STORM_KIND=plain|groups|gossip|vote|checksum
  *                         storm_strikes.c; else at random
  *   STORM_NODES=N         number of nodes, if there are enough ranks for them; else at random
  *   STORM_RANKS=N         most ranks; else 64
@@ -30,6 +30,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -53,9 +54,7 @@
 
 /* --- running --- */
 
-static void complain(const struct run *run, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void complain(const struct run *run, const char *format, ...)
+void storm_complain(const struct run *run, const char *format, ...)
 {
     va_list list;
 
@@ -139,7 +138,7 @@ static bool await(struct run *run, pid_t pid)
         storm_nodes_strike(run, pid, now_us());
         if (time(NULL) - start_s > patience_s) {
             char command[2048];
-            complain(run, "hangs");
+            storm_complain(run, "hangs");
             if (getenv("STORM_STATUS") != NULL) {
                 snprintf(command, sizeof(command), "TMPDIR=%s %s >&2; cat %s >&2", run->directory,
                          getenv("STORM_STATUS"), run->output);
@@ -168,7 +167,7 @@ static bool read_report(struct run *run)
 
     run->json = json_load_file(run->report, 0, &error);
     if (run->json == NULL) {
-        complain(run, "no report: %s (wait status %#x)", error.text, (unsigned)run->status);
+        storm_complain(run, "no report: %s (wait status %#x)", error.text, (unsigned)run->status);
         return false;
     }
     ranks = json_object_get(run->json, "ranks");
@@ -238,7 +237,8 @@ static bool judge_record(const struct run *run, int rank, const struct record *r
              (run->survives || run->failed == 0))
         what = "ended without a result, for no reason";
     if (what != NULL)
-        complain(run, "rank %d: operation %u (kind %u) %s", rank, record->op, record->kind, what);
+        storm_complain(run, "rank %d: operation %u (kind %u) %s", rank, record->op, record->kind,
+                       what);
     return what == NULL;
 }
 
@@ -249,14 +249,15 @@ static bool equal_records(const struct run *run, int a, int b, const struct reco
                                                x->counted == y->counted && x->hash == y->hash);
 
     if (!equal)
-        complain(run,
-                 "ranks %d and %d disagree about operation %u (kind %u): status %d %d, failed %llx "
-                 "%llx, "
-                 "counted %llx %llx, hash %llx %llx",
-                 a, b, x->op, x->kind, x->status, y->status, (unsigned long long)x->failed,
-                 (unsigned long long)y->failed, (unsigned long long)x->counted,
-                 (unsigned long long)y->counted, (unsigned long long)x->hash,
-                 (unsigned long long)y->hash);
+        storm_complain(
+            run,
+            "ranks %d and %d disagree about operation %u (kind %u): status %d %d, failed %llx "
+            "%llx, "
+            "counted %llx %llx, hash %llx %llx",
+            a, b, x->op, x->kind, x->status, y->status, (unsigned long long)x->failed,
+            (unsigned long long)y->failed, (unsigned long long)x->counted,
+            (unsigned long long)y->counted, (unsigned long long)x->hash,
+            (unsigned long long)y->hash);
     return equal;
 }
 
@@ -267,7 +268,7 @@ static bool judge_survivor(const struct run *run, int rank, int first,
     bool good = records != NULL;
 
     if (!good)
-        complain(run, "survivor %d wrote no records", rank);
+        storm_complain(run, "survivor %d wrote no records", rank);
     for (int op = 0; good && op < run->operations; op++)
         good = judge_record(run, rank, &records[op]) &&
                equal_records(run, first, rank, &reference[op], &records[op]);
@@ -286,18 +287,20 @@ static void count_gossip(const struct run *run, const struct record *records, st
 
 static bool judge_survivors(const struct run *run, struct totals *totals)
 {
+    if (run->kind == STORM_GROUPS)
+        return storm_groups_judge(run);
     int first = 0;
     bool good = true;
 
     while (first < run->n && (run->failed >> first & 1))
         first++;
     if (first == run->n) {
-        complain(run, "nobody survived");
+        storm_complain(run, "nobody survived");
         return false;
     }
     const struct record *reference = map_records(run, first);
     if (reference == NULL) {
-        complain(run, "survivor %d wrote no records", first);
+        storm_complain(run, "survivor %d wrote no records", first);
         return false;
     }
     count_gossip(run, reference, totals);
@@ -327,7 +330,7 @@ static bool exit_code_fits(const struct run *run)
             json_integer_value(json_object_get(entry, "code")) == code)
             return true;
     }
-    complain(run, "ftrun ended with wait status %#x", (unsigned)run->status);
+    storm_complain(run, "ftrun ended with wait status %#x", (unsigned)run->status);
     return false;
 }
 
@@ -343,7 +346,7 @@ static bool struck_left(const struct run *run, struct totals *totals)
             continue;
         totals->damaged++;
         if (!(damaged >> rank & 1)) {
-            complain(run, "rank %d left for damage that it had not", rank);
+            storm_complain(run, "rank %d left for damage that it had not", rank);
             return false;
         }
     }
@@ -364,16 +367,19 @@ static bool no_file_left(const struct run *run)
     char path[400];
     struct stat status;
 
-    snprintf(path, sizeof(path), "/dev/shm/ftcoll-%u-%s", getuid(),
+    snprintf(path, sizeof(path), "/dev/shm/ftcoll-%u-%s*", getuid(),
              json_string_value(json_object_get(run->json, "job")));
-    if (stat(path, &status) == 0) {
-        complain(run, "the segment %s was left", path);
+    glob_t found; /* the segment, and the boards of communicators */
+    int none = glob(path, GLOB_NOSORT, NULL, &found);
+    if (none == 0)
+        storm_complain(run, "%s was left", found.gl_pathv[0]);
+    globfree(&found);
+    if (none == 0)
         return false;
-    }
     snprintf(path, sizeof(path), "%s/ftcoll-%u/%s", run->directory, getuid(),
              json_string_value(json_object_get(run->json, "job")));
     if (stat(path, &status) == 0) {
-        complain(run, "the directory %s was left", path);
+        storm_complain(run, "the directory %s was left", path);
         return false;
     }
     return true;
@@ -389,7 +395,7 @@ static bool nothing_left(const struct run *run)
         pid_t pid =
             (pid_t)json_integer_value(json_object_get(json_array_get(ranks, (size_t)rank), "pid"));
         if (pid > 0 && kill(pid, 0) == 0) {
-            complain(run, "process %d of rank %d was left", (int)pid, rank);
+            storm_complain(run, "process %d of rank %d was left", (int)pid, rank);
             return false;
         }
     }
@@ -432,8 +438,8 @@ static bool judge(struct run *run, struct totals *totals)
     if (!read_report(run))
         return false;
     if (run->failed & ~run->planned) {
-        complain(run, "ranks %llx failed that were not to die",
-                 (unsigned long long)(run->failed & ~run->planned));
+        storm_complain(run, "ranks %llx failed that were not to die",
+                       (unsigned long long)(run->failed & ~run->planned));
         return false;
     }
     add_rules(run, totals);

@@ -12,6 +12,8 @@
 /* What a run is about beside deaths. */
 enum storm_kind {
     STORM_PLAIN,
+    /* Communicators come, go and are revoked. Only STORM_KIND chooses this. */
+    STORM_GROUPS,
     /* Some operations aggregate by gossip; messages get lost, bits flip. */
     STORM_GOSSIP,
     /* Bits flip in reduces and allreduces, whose results are compared. */
@@ -64,6 +66,11 @@ void storm_nodes(struct run *run);
 void storm_nodes_settings(struct run *run);
 /* Called while the job runs. */
 void storm_nodes_strike(struct run *run, pid_t front, uint64_t now_us);
+/* storm_groups.c: do the survivors of a run with communicators agree? */
+bool storm_groups_judge(const struct run *run);
+/* storm.c: says what is wrong with the run, and how to run it again. */
+void storm_complain(const struct run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* For the functions above: add another argument, or setting, of ftrun. */
 void storm_argument(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void storm_setting(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,434 @@
+/*
+ * Ranks that make communicators and give them up, run by ftrun with 6 ranks: groups_app STORY.
+ * Each story is described at the function that plays it. A survivor that comes to the end prints
+ * "rank R: well". If something is not as it should be, the process ends with 99.
+ */
+#include <ftcoll.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RANKS     6
+#define EVERYBODY ((uint64_t)(1 << RANKS) - 1)
+#define BIT(rank) ((uint64_t)1 << (rank))
+#define MANY      1000
+#define LOOPS     4000 /* creations of the loop, unless GROUPS_LOOPS says another number */
+#define GROWTH_KB 2048
+
+static ftc_comm *world;
+static int me; /* in the world */
+
+static void must(bool good, const char *what, int line)
+{
+    if (good)
+        return;
+    fprintf(stderr, "groups_app: rank %d, line %d: not so: %s (%s)\n", me, line, what,
+            ftc_last_error());
+    exit(99);
+}
+#define MUST(condition) must(condition, #condition, __LINE__)
+
+/* --- looking at communicators --- */
+
+/* The ranks of the world that contribute to an operation of comm, a bit for each. */
+static uint64_t present(ftc_comm *comm)
+{
+    uint64_t bits = BIT(me);
+
+    MUST(ftc_allreduce(FTC_IN_PLACE, &bits, 1, FTC_UINT64, FTC_BOR, comm) == FTC_SUCCESS);
+    return bits;
+}
+
+/* The ranks of the world that the last operation of comm names as failed. */
+static uint64_t failed(ftc_comm *comm)
+{
+    ftc_report report = {.struct_size = sizeof(report)};
+    uint64_t bits = 0;
+
+    MUST(ftc_last_report(comm, &report) == FTC_SUCCESS);
+    for (int i = 0; i < report.failed_count; i++)
+        bits |= BIT(ftc_comm_translate(comm, report.failed[i], world));
+    return bits;
+}
+
+/* comm has `count` ranks, which are these of the world. */
+static void consists_of(ftc_comm *comm, int count, const int ranks[])
+{
+    uint64_t bits = 0;
+
+    MUST(ftc_size(comm) == count);
+    for (int i = 0; i < count; i++) {
+        MUST(ftc_comm_translate(comm, i, world) == ranks[i]);
+        MUST(ftc_comm_translate(world, ranks[i], comm) == i);
+        bits |= BIT(ranks[i]);
+    }
+    for (int rank = 0; rank < RANKS; rank++)
+        MUST((bits & BIT(rank)) != 0 || ftc_comm_translate(world, rank, comm) == FTC_UNDEFINED);
+    MUST(ranks[ftc_rank(comm)] == me);
+    MUST(present(comm) == bits);
+    MUST(failed(comm) == 0);
+}
+
+/* The number of a communicator without a name of its own, as one number. */
+static int64_t number_of(const ftc_comm *comm)
+{
+    long count = -1, maker = -1;
+
+    MUST(sscanf(ftc_comm_name(comm), "%ld.%ld", &count, &maker) == 2);
+    return count * RANKS + maker;
+}
+
+static ftc_comm *copy_of(ftc_comm *comm)
+{
+    ftc_comm *copy = NULL;
+
+    MUST(ftc_comm_dup(comm, &copy) == FTC_SUCCESS && copy != NULL);
+    return copy;
+}
+
+static ftc_comm *part_of(ftc_comm *comm, int color, int key)
+{
+    ftc_comm *part = comm;
+
+    MUST(ftc_comm_split(comm, color, key, &part) == FTC_SUCCESS);
+    MUST((part == NULL) == (color == FTC_UNDEFINED));
+    return part;
+}
+
+static ftc_comm *survivors_of(ftc_comm *comm)
+{
+    ftc_comm *survivors = NULL;
+    int rc;
+
+    do
+        rc = ftc_comm_shrink(comm, &survivors);
+    while (rc == FTC_ERR_REVOKED); /* the caller knows now */
+    MUST(rc == FTC_SUCCESS);
+    return survivors;
+}
+
+static void give_up(ftc_comm *comm)
+{
+    MUST(ftc_comm_free(&comm) == FTC_SUCCESS && comm == NULL);
+}
+
+static void die(void)
+{
+    raise(SIGKILL);
+}
+
+/* --- the stories --- */
+
+static void look_at_names(ftc_comm *a, ftc_comm *b)
+{
+    int64_t least[2] = {number_of(a), number_of(b)}, greatest[2] = {least[0], least[1]};
+
+    MUST(strcmp(ftc_comm_name(world), "world") == 0);
+    MUST(ftc_allreduce(FTC_IN_PLACE, least, 2, FTC_INT64, FTC_MIN, a) == FTC_SUCCESS);
+    MUST(ftc_allreduce(FTC_IN_PLACE, greatest, 2, FTC_INT64, FTC_MAX, a) == FTC_SUCCESS);
+    MUST(least[0] == greatest[0] && least[1] == greatest[1] && least[0] != least[1]);
+    MUST(ftc_comm_set_name(a, "rows") == FTC_SUCCESS && strcmp(ftc_comm_name(a), "rows") == 0);
+    MUST(ftc_comm_set_name(a, "a name of more than thirty-one bytes") == FTC_SUCCESS);
+    MUST(strcmp(ftc_comm_name(a), "a name of more than thirty-one ") == 0);
+    MUST(strcmp(ftc_comm_name(b), "rows") != 0);
+}
+
+/* Nobody dies. The even ranks and the odd ones count backwards, but for ranks 0 and 3, which are in
+ * no part. */
+static void shapes(void)
+{
+    static const int all[] = {0, 1, 2, 3, 4, 5}, odd[] = {5, 1}, even[] = {4, 2};
+    ftc_comm *copy = copy_of(world);
+    ftc_comm *part = part_of(copy, me % 3 == 0 ? FTC_UNDEFINED : me % 2, -me);
+
+    consists_of(copy, RANKS, all);
+    if (part != NULL) {
+        consists_of(part, 2, me % 2 == 1 ? odd : even);
+        ftc_comm *inner = copy_of(part);
+        consists_of(inner, 2, me % 2 == 1 ? odd : even);
+        look_at_names(part, inner);
+        give_up(inner);
+    }
+    consists_of(copy, RANKS, all);
+    consists_of(part_of(world, 0, me % 2), RANKS, (const int[]){0, 2, 4, 1, 3, 5});
+    MUST(ftc_comm_translate(world, RANKS, copy) == FTC_ERR_ARG);
+    MUST(ftc_comm_free(&(ftc_comm *){world}) == FTC_ERR_ARG);
+    MUST(ftc_finalize(copy) == FTC_ERR_ARG);
+}
+
+/* Rank 2 dies. It has failed in all communicators that have it, and is in none that is made later,
+ * but for copies. Rank 4 dies in a shrunk one. */
+static void deaths(void)
+{
+    static const int rest_ranks[] = {0, 1, 3, 4, 5}, last_ranks[] = {0, 1, 3, 5};
+    ftc_comm *copy = copy_of(world), *part = part_of(world, me % 2, me);
+    uint64_t left = EVERYBODY & ~BIT(2), of_part = me % 2 == 1 ? 052 : 025;
+
+    if (me == 2)
+        die();
+    MUST(present(copy) == left && failed(copy) == BIT(2));
+    MUST(present(part) == (of_part & left) && failed(part) == (of_part & BIT(2)));
+    MUST(present(world) == left && failed(world) == BIT(2));
+    ftc_comm *later = copy_of(world);
+    MUST(ftc_size(later) == RANKS && present(later) == left && failed(later) == BIT(2));
+    consists_of(part_of(world, 7, 0), RANKS - 1, rest_ranks);
+    ftc_comm *rest = survivors_of(copy);
+    consists_of(rest, RANKS - 1, rest_ranks);
+    MUST(ftc_comm_translate(copy, 2, world) == 2);
+    if (me == 4)
+        die();
+    MUST(present(rest) == (left & ~BIT(4)) && failed(rest) == BIT(4));
+    ftc_comm *last = survivors_of(rest);
+    consists_of(last, RANKS - 2, last_ranks);
+    give_up(rest);
+    MUST(present(world) == (left & ~BIT(4)));
+    consists_of(last, RANKS - 2, last_ranks);
+}
+
+static ftc_comm *group_of(ftc_comm *comm, int count, const int ranks[], int tag)
+{
+    ftc_comm *group = NULL;
+
+    for (int i = 0; i < count; i++)
+        if (ranks[i] == me)
+            MUST(ftc_comm_create(comm, count, ranks, tag, &group) == FTC_SUCCESS);
+    return group;
+}
+
+/* The listed ranks alone make a group. Rank 2 is in two of them. Rank 3 dies, and the others of a
+ * group that lists it go on. */
+static void groups(void)
+{
+    static const int low[] = {0, 1, 2}, high[] = {4, 3, 2}, pair[] = {5, 0}, holed[] = {4, 3, 1};
+    ftc_comm *a = group_of(world, 3, low, 5), *b = group_of(world, 3, high, 5);
+    ftc_comm *c = group_of(world, 2, pair, -1), *d = group_of(world, 2, pair, 9);
+
+    if (c != NULL) {
+        consists_of(d, 2, pair);
+        consists_of(c, 2, pair);
+        MUST(number_of(c) != number_of(d));
+    }
+    if (a != NULL)
+        consists_of(a, 3, low);
+    if (b != NULL)
+        consists_of(b, 3, high);
+    for (int tag = 0; a != NULL && tag < 100; tag++) {
+        ftc_comm *again = group_of(world, 3, low, tag % 3);
+        consists_of(again, 3, low);
+        give_up(again);
+    }
+    if (me == 3)
+        die();
+    ftc_comm *e = group_of(world, 3, holed, 0);
+    if (e != NULL)
+        consists_of(e, 2, (const int[]){4, 1});
+    MUST(present(world) == (EVERYBODY & ~BIT(3)));
+}
+
+/* Each rank frees in an order of its own, and the others go on meanwhile. Some communicators are
+ * left to ftc_finalize(). */
+static void frees(void)
+{
+    ftc_comm *some[RANKS + 1], *early = copy_of(world);
+
+    for (int i = 0; i <= RANKS; i++) {
+        some[i] = copy_of(i == 0 ? world : some[i - 1]);
+        MUST(present(some[i]) == EVERYBODY);
+    }
+    if (me % 2 == 1)
+        give_up(early);
+    for (int i = 0; i < RANKS; i++) {
+        give_up(some[(i + me) % RANKS]);
+        MUST(present(some[RANKS]) == EVERYBODY);
+    }
+    for (int i = 0; i < 50; i++)
+        MUST(present(i % 2 == 0 ? world : some[RANKS]) == EVERYBODY);
+    if (me % 2 == 0)
+        give_up(early);
+    MUST(present(some[RANKS]) == EVERYBODY);
+}
+
+static int barrier_or_sum(ftc_comm *comm)
+{
+    uint64_t bits = BIT(me);
+
+    return ftc_allreduce(FTC_IN_PLACE, &bits, 1, FTC_UINT64, FTC_BOR, comm);
+}
+
+static void is_revoked(ftc_comm *comm)
+{
+    ftc_comm *copy = NULL;
+    int count = -1;
+
+    MUST(ftc_barrier(comm) == FTC_ERR_REVOKED);
+    MUST(ftc_comm_dup(comm, &copy) == FTC_ERR_REVOKED && copy == NULL);
+    MUST(barrier_or_sum(comm) == FTC_ERR_REVOKED);
+    MUST(ftc_validate_local(comm, &count) == FTC_SUCCESS);
+    MUST(ftc_size(comm) == RANKS && ftc_comm_translate(comm, 0, world) == 0);
+}
+
+static void *revoke_soon(void *comm)
+{
+    usleep(100000); /* so that the others mostly wait */
+    MUST(ftc_comm_revoke(comm) == FTC_SUCCESS);
+    return NULL;
+}
+
+/* Rank 1 revokes what the others wait in. Then a thread revokes what its process waits in. */
+static void revokes(void)
+{
+    ftc_comm *first = copy_of(world), *second = copy_of(world);
+    pthread_t thread;
+
+    if (me == 1)
+        revoke_soon(first);
+    else
+        MUST(barrier_or_sum(first) == FTC_ERR_REVOKED);
+    is_revoked(first);
+    ftc_comm *rest = survivors_of(first);
+    MUST(ftc_size(rest) == RANKS && present(rest) == EVERYBODY);
+    give_up(first);
+    if (me == 0)
+        MUST(pthread_create(&thread, NULL, revoke_soon, second) == 0);
+    if (me != 1)
+        MUST(barrier_or_sum(second) == FTC_ERR_REVOKED);
+    MUST(present(rest) == EVERYBODY);
+    is_revoked(second);
+    if (me == 0)
+        pthread_join(thread, NULL);
+    MUST(ftc_comm_revoke(second) == FTC_SUCCESS);
+    MUST(present(world) == EVERYBODY);
+}
+
+/* Rank 1 dies as soon as it has revoked. Whatever the others have got, they come together. */
+static void revokes_and_dies(void)
+{
+    static const int rest_ranks[] = {0, 2, 3, 4, 5};
+    ftc_comm *work = copy_of(world);
+
+    if (me == 1) {
+        MUST(ftc_comm_revoke(work) == FTC_SUCCESS);
+        die();
+    }
+    int rc = barrier_or_sum(work);
+    MUST(rc == FTC_SUCCESS || rc == FTC_ERR_REVOKED);
+    ftc_comm *rest = survivors_of(work);
+    consists_of(rest, RANKS - 1, rest_ranks);
+    give_up(work);
+    MUST(present(world) == (EVERYBODY & ~BIT(1)));
+}
+
+/* The world itself is revoked, and one goes on in what is shrunk from it. */
+static void revokes_world(void)
+{
+    ftc_comm *kept = copy_of(world);
+
+    MUST(present(kept) == EVERYBODY); /* so all have their copy, and are out of the dup */
+    if (me == 5)
+        MUST(ftc_comm_revoke(world) == FTC_SUCCESS);
+    is_revoked(world);
+    ftc_comm *rest = survivors_of(world);
+    MUST(present(rest) == EVERYBODY && present(kept) == EVERYBODY);
+}
+
+static void *create_and_sum(void *comm)
+{
+    for (int i = 0; i < 300; i++) {
+        ftc_comm *copy = copy_of(comm);
+        MUST(present(copy) == EVERYBODY && present(comm) == EVERYBODY);
+        give_up(copy);
+    }
+    return NULL;
+}
+
+/* Two threads use two communicators at the same time. */
+static void threads(void)
+{
+    ftc_comm *other = copy_of(world);
+    pthread_t thread;
+
+    MUST(pthread_create(&thread, NULL, create_and_sum, other) == 0);
+    create_and_sum(world);
+    MUST(pthread_join(thread, NULL) == 0);
+}
+
+/* A thousand communicators live at once. */
+static void many(void)
+{
+    static ftc_comm *all[MANY];
+
+    for (int i = 0; i < MANY; i++)
+        all[i] = i % 2 == 0 ? copy_of(world) : part_of(world, me % 2, me);
+    for (int i = 0; i < MANY; i++)
+        MUST(present(all[i]) == (i % 2 == 0 ? EVERYBODY : (uint64_t)(me % 2 == 1 ? 052 : 025)));
+    for (int i = MANY - 1; i >= 0; i -= 2)
+        give_up(all[i]);
+    MUST(present(all[0]) == EVERYBODY && present(all[MANY - 2]) == EVERYBODY);
+}
+
+static long resident_kb(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[128];
+    long kb = -1;
+
+    MUST(file != NULL);
+    while (kb < 0 && fgets(line, sizeof(line), file) != NULL)
+        sscanf(line, "VmRSS: %ld", &kb);
+    fclose(file);
+    MUST(kb > 0);
+    return kb;
+}
+
+/* Communicators that come and go leave no memory behind. */
+static void loop(void)
+{
+    const char *given = getenv("GROUPS_LOOPS");
+    int loops = given != NULL ? atoi(given) : LOOPS, warm = loops / 4; /* has all memory by then */
+    long before = 0;
+
+    for (int i = 0; i < loops; i++) {
+        ftc_comm *comm = i % 2 == 0 ? copy_of(world) : part_of(world, 0, -me);
+        if (i % 8 == 0)
+            MUST(present(comm) == EVERYBODY);
+        give_up(comm);
+        if (i == warm)
+            before = resident_kb();
+    }
+    long grown = resident_kb() - before;
+    printf("rank %d: %ld kB after %d creations, %ld kB more after %d\n", me, before, warm, grown,
+           loops);
+    MUST(grown <= GROWTH_KB);
+}
+
+static const struct {
+    const char *name;
+    void (*play)(void);
+} stories[] = {
+    {"shapes", shapes},   {"deaths", deaths},
+    {"groups", groups},   {"frees", frees},
+    {"revokes", revokes}, {"revokes-and-dies", revokes_and_dies},
+    {"threads", threads}, {"revokes-world", revokes_world},
+    {"many", many},       {"loop", loop},
+};
+
+int main(int argc, char **argv)
+{
+    if (argc != 2 || ftc_init(NULL, &world) != FTC_SUCCESS) {
+        fprintf(stderr, "usage: ftrun -np %d groups_app STORY; %s\n", RANKS, ftc_last_error());
+        return 2;
+    }
+    me = ftc_rank(world);
+    MUST(ftc_size(world) == RANKS);
+    for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++)
+        if (strcmp(stories[i].name, argv[1]) == 0)
+            stories[i].play();
+    MUST(ftc_finalize(world) == FTC_SUCCESS);
+    printf("rank %d: well\n", me);
+    return 0;
+}

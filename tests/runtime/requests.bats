@@ -1,0 +1,45 @@
+#!/usr/bin/env bats
+# Non-blocking operations. FTRUN and REQUESTS_APP come from ctest; REQUESTS_SEED replays a run.
+
+setup() {
+    export TMPDIR=$BATS_TEST_TMPDIR
+    seed=${REQUESTS_SEED:-$RANDOM}
+}
+
+# run_app RANKS 'options of ftrun' STORY SURVIVORS: on the board, and by messages
+run_app() {
+    local way
+    for way in "" "--set collectives.algorithm=corrected"; do
+        # shellcheck disable=SC2086 # options
+        run timeout -s KILL 60 "$FTRUN" -np "$1" $way $2 "$REQUESTS_APP" "$3" "$seed" 3>&-
+        echo "$way $3, seed $seed: exit $status: $output"
+        [ "$(grep -c "requests_app: done" <<<"$output")" -eq "$4" ]
+    done
+}
+
+@test "each form gives what its blocking form gives" {
+    run_app 1 "" equal 1
+    run_app 2 "" equal 2
+    run_app 5 "" equal 5
+}
+
+@test "16 are under way, and end in any order" {
+    run_app 1 "" many 1
+    run_app 5 "" many 5
+}
+
+@test "a wait for a rank that is late ends in time" {
+    run_app 4 "" late 4
+}
+
+@test "two communicators have requests, and requests make communicators" {
+    run_app 5 "" two 5
+}
+
+@test "a revoke ends what is under way" {
+    run_app 4 "" revoke 4
+}
+
+@test "ranks die in a storm of requests" {
+    run_app 6 "-f 1 --kill 5@0.2 --kill 0@0.4" storm 4
+}
