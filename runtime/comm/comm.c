@@ -193,7 +193,7 @@ int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
     comm->rank = setup->rank;
     comm->size = setup->size;
     comm->file = setup->file;
-    comm->driven.number = setup->number;
+    comm->number = comm->driven.number = setup->number;
     comm->ran = -1;
     if (setup->job_ranks != NULL)
         atomic_store_explicit(&process->parted, true, memory_order_relaxed);

@@ -91,6 +91,7 @@ struct ftc_comm {
     const struct ftc_algorithm *const *algorithms;
     const struct ftc_algorithm *const *opened_algorithms; /* those that were opened */
     int rank, size;
+    uint64_t number; /* that of `driven` without the bit of a revoke: callers read it at any time */
     /* The ranks of the job that its ranks are, and the reverse (ranks.h). NULL: it is the world,
      * where the numbers are the same. */
     int *job_ranks, *rank_of;

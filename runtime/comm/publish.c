@@ -171,7 +171,7 @@ FTC_HOT static void count_operation(struct ftc_process *process)
 FTC_HOT void ftc_publish_board_record(struct ftc_comm *comm)
 {
     if (comm->history.call != NULL)
-        ftc_history_call(&comm->history, comm->driven.number, LOAD(comm->called) - 1, false);
+        ftc_history_call(&comm->history, comm->number, LOAD(comm->called) - 1, false);
 }
 
 void ftc_publish_record(struct ftc_comm *comm)
@@ -179,7 +179,7 @@ void ftc_publish_record(struct ftc_comm *comm)
     struct ftc_history *history = &comm->history;
 
     if (history->call != NULL)
-        ftc_history_call(history, comm->driven.number,
+        ftc_history_call(history, comm->number,
                          comm->board != NULL ? ftc_board_operations(comm->board)
                                              : ftc_member_next_op(comm->member),
                          true);

@@ -35,7 +35,7 @@ void ftc_publish_board_record(struct ftc_comm *comm);
 /* Does the call on the board that is under way belong to a run? */
 static inline bool ftc_publish_continues(const struct ftc_comm *comm)
 {
-    return ftc_history_continues(&comm->history, comm->driven.number,
+    return ftc_history_continues(&comm->history, comm->number,
                                  atomic_load_explicit(&comm->called, memory_order_relaxed) - 1);
 }
 /* The same, unless the call belongs to a run. */
