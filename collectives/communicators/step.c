@@ -70,12 +70,23 @@ static int make_call(struct ftc_communicator *c, const struct ftc_started *start
     return take_input(c, call, FTC_CALL_CREATE, ftc_roll_new(c->ranks, c->self, &entry));
 }
 
+/* C7: creations of groups are operations of their parent that are under way. */
+static bool has_groups(const struct ftc_communicator *c)
+{
+    const struct ftc_communicator *group = c->set->first;
+
+    while (group != NULL && (group->parent != c->number || group->first == NULL))
+        group = group->next;
+    return group != NULL;
+}
+
 /* C11: calls the first started call, if it may begin. */
 static int begin(struct ftc_communicator *c)
 {
     struct ftc_started *started = c->first;
 
-    if (started == NULL || c->called || c->ended || (started->opening && !started->opened))
+    if (started == NULL || c->called || c->ended || (started->opening && !started->opened) ||
+        (started->kind == FTC_STARTED_CLOSING && has_groups(c)))
         return 0;
     struct ftc_communicators_output output = {.kind = FTC_COMMUNICATORS_CALL,
                                               .number = c->number,

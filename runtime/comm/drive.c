@@ -364,14 +364,12 @@ void ftc_comm_leave_board(struct ftc_comm *comm)
     ftc_comm_outputs(comm);
 }
 
+/* The board is told G, which is the same at all ranks. What a plain reduce reports is not. */
 void ftc_comm_return_to_board(struct ftc_comm *comm)
 {
-    struct ftc_member_report report;
-
-    if (comm->board == NULL)
-        return;
-    ftc_member_report(comm->member, &report);
-    ftc_board_decided(comm->board, ftc_member_next_op(comm->member), report.failed);
+    if (comm->board != NULL)
+        ftc_board_decided(comm->board, ftc_member_next_op(comm->member),
+                          ftc_member_agreed_failed(comm->member));
 }
 
 /* --- waiting --- */

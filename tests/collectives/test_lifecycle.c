@@ -109,6 +109,32 @@ START_TEST(one_process_makes_a_dup_and_frees_all)
 }
 END_TEST
 
+/* C7: a creation of a group is an operation of its parent. */
+START_TEST(a_closing_waits_for_the_creation_of_a_group)
+{
+    const int ranks[] = {0};
+    struct ftc_set nobody = {0};
+    uint64_t ticket;
+
+    ck_assert_int_eq(ftc_set_init(&nobody, 1), 0);
+    begin(1);
+    ck_assert_int_eq(ftc_communicator_create_group(world, 1, ranks, 5, &ticket), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_communicator_free(world), FTC_SUCCESS);
+    next(FTC_COMMUNICATORS_BEGIN);
+    deliver(FTC_CALL_CREATE, &nobody);
+    uint64_t number = next(FTC_COMMUNICATORS_BEGIN)->number;
+    ck_assert_ptr_null(ftc_communicators_next_output(set));
+    ck_assert_int_eq(ftc_communicators_opened(set, number, true), FTC_SUCCESS);
+    deliver(FTC_CALL_OPEN, &nobody);
+    ck_assert_uint_eq(next(FTC_COMMUNICATORS_CREATED)->ticket, ticket);
+    deliver(FTC_CALL_FINALIZE, &nobody);
+    next(FTC_COMMUNICATORS_FORGET); /* the temporary one */
+    next(FTC_COMMUNICATORS_FORGET);
+    end();
+    ftc_set_fini(&nobody);
+}
+END_TEST
+
 /* C11: the second operation is called when the first one is delivered. */
 START_TEST(operations_are_called_one_after_the_other)
 {
@@ -199,6 +225,7 @@ int main(void)
     TCase *tcase = tcase_create("lifecycle");
 
     tcase_add_test(tcase, one_process_makes_a_dup_and_frees_all);
+    tcase_add_test(tcase, a_closing_waits_for_the_creation_of_a_group);
     tcase_add_test(tcase, operations_are_called_one_after_the_other);
     tcase_add_test(tcase, a_revoke_cuts_off_what_is_under_way_and_what_waits);
     tcase_add_test(tcase, the_first_call_after_a_revoke_is_refused_unless_the_caller_knows);
