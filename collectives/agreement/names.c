@@ -207,7 +207,7 @@ static const char *describe(char words[FTC_MISMATCH_WORDS / 3],
     return words;
 }
 
-/* What a rank does, in words. A rank whose call is the closing has freed the communicator. */
+/* The call of a rank in words. A rank whose call is the closing has freed the communicator. */
 #define STATE_WORDS (FTC_MISMATCH_WORDS / 3 + 8)
 static const char *describe_state(char words[STATE_WORDS], const char *verb,
                                   const struct ftc_signature *signature)

@@ -46,8 +46,8 @@ enum ftc_communicators_output_kind {
      * as ever. */
     FTC_COMMUNICATORS_TAKE,
     /* Call `call` in `communicator`; `after`: as an agreement after the revoke. When it is
-     * delivered, call ftc_communicator_delivered(). What `call` points to stays until then, or
-     * until a revoke cuts it off. At most one is under way in a communicator. */
+     * delivered, call ftc_communicator_delivered(). The memory that `call` points to stays until
+     * then, or until a revoke cuts the call off. At most one is under way in a communicator. */
     FTC_COMMUNICATORS_CALL,
     FTC_COMMUNICATORS_DELIVERED, /* the operation with `ticket` is delivered, with `status` */
     /* A creation has ended with `status`. `child` is NULL where this rank gets none. */
@@ -56,7 +56,7 @@ enum ftc_communicators_output_kind {
     /* This process has learnt that `communicator` is revoked. It has told others, and the calls
      * that this object knows have been cut off. The engine ends its own calls with
      * FTC_ERR_REVOKED. It takes no part any more in what was under way, and delivers nothing of it.
-     * What is called next has an empty G, the L that the process has, and the bit
+     * The next call has an empty G, the L that the process has, and the bit
      * FTC_COMMUNICATOR_REVOKED in the number.
      *
      * Of a temporary communicator: its parent is revoked. Nothing more is called in it. */
@@ -121,7 +121,7 @@ void ftc_communicator_told(struct ftc_communicator *c);
 
 /* --- other inputs --- */
 
-/* What the engine has delivered for a CALL. All that it points to is read within the input. */
+/* The delivery of a CALL. All that it points to is read within the input. */
 struct ftc_communicator_delivery {
     int status;
     const void *value; /* the result, of `size` bytes */

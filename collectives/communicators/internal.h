@@ -159,7 +159,7 @@ struct ftc_roll_entry ftc_communicator_propose(struct ftc_communicator *c,
                                                const struct ftc_started *started);
 
 /* step.c */
-/* What follows when the first call of c is delivered. */
+/* Carries on from the delivery of the first call of c. */
 int ftc_communicator_finish(struct ftc_communicator *c,
                             const struct ftc_communicator_delivery *delivery);
 /* After each input: calls what may begin, and forgets what has ended. */

@@ -185,7 +185,7 @@ static int forget(struct ftc_communicator *c, bool owes)
                : 0;
 }
 
-/* What the ranks that do not wish to close have agreed on. */
+/* The agreement of the ranks that do not wish to close. */
 static enum ftc_wish agreed_wish(const struct ftc_communicator *c,
                                  const struct ftc_communicator_delivery *delivery)
 {

@@ -1,3 +1,4 @@
+/* Chains of ranks that wait for each other. */
 #include "node/segment/chain.h"
 
 #include <inttypes.h>

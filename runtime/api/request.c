@@ -246,8 +246,7 @@ static int give(struct posted *p)
     if (p->child != NULL)
         *p->child = p->making.started.child;
     if (p->failed_count != NULL) {
-        const struct ftc_set *failed =
-            &p->finished.failed; /* report.failed is of the last operation */
+        const struct ftc_set *failed = p->finished.report.failed;
         ftc_snapshot_global(&p->comm->snapshot, failed);
         *p->failed_count = ftc_set_count(failed);
     }

@@ -187,7 +187,7 @@ static void begin(struct ftc_comm_engine *engine, const struct ftc_communicators
                           ftc_communicators_opened(engine->set, output->number, sound));
 }
 
-/* The caller that waits for the call. NULL: nobody waits, since the caller has gone. */
+/* The started call of this ticket. NULL: it is a closing, or its request has ended. */
 static struct ftc_started_call *started_of(const struct ftc_comm_engine *engine, uint64_t ticket)
 {
     for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;)
@@ -243,9 +243,11 @@ static void revoked(struct ftc_comm_engine *engine, struct ftc_comm *comm)
     ftc_comm_detour(comm, FTC_DETOUR_REVOKED, true);
     ftc_queue_cut_off(comm);
     comm->algorithms = engine->messages;
-    if (!comm->opened) /* it never had a caller */
-        ftc_comm_close_board(comm);
     ftc_progress_must(engine->process, ftc_comm_cut_off(comm));
+    /* It never had a caller. Others may be in a call on its board: they must find *revoked* before
+     * they find that this rank has left. */
+    if (!comm->opened)
+        ftc_comm_close_board(comm);
 }
 
 /* The world is closed by ftc_comm_engine_close(). */

@@ -128,12 +128,22 @@ static void name_communicator(struct ftc_activity *activity, int count, const ch
                     : ftc_communicator_number((uint64_t)-count, 0) | FTC_COMMUNICATOR_REVOKED;
 }
 
+static void change_node(struct fake *fake, int rank, uint32_t state)
+{
+    struct ftc_node *node =
+        ftc_segment_node_at(fake->segment, ftc_segment_node_of(fake->segment, rank));
+
+    node->changed_ns = ftc_clock_now();
+    node->state = state;
+}
+
 /* Carries out one line. Numbers that are missing count as 0. An unknown command is a mistake in the
  * test, and ends the program. */
 static void obey(struct fake *fake, const char *line)
 {
     char verb[16] = "";
     int rank = 0, a = 0, b = 0, c = 0;
+
     sscanf(line, "%15s %d %d %d %d", verb, &rank, &a, &b, &c);
     if (rank < 0 || rank >= fake->ranks)
         exit(3);
@@ -169,10 +179,7 @@ static void obey(struct fake *fake, const char *line)
         slot->carriers[FTC_CARRIER_VERBS] = (uint32_t)b;
         slot->carriers[FTC_CARRIER_TCP] = (uint32_t)c;
     } else if (strcmp(verb, "node") == 0) {
-        struct ftc_node *node =
-            ftc_segment_node_at(fake->segment, ftc_segment_node_of(fake->segment, rank));
-        node->changed_ns = ftc_clock_now();
-        node->state = (uint32_t)a;
+        change_node(fake, rank, (uint32_t)a);
     } else if (strcmp(verb, "process") == 0) {
         slot->pid = a;
         slot->pid_start = ftc_process_start(a);
