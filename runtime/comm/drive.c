@@ -364,12 +364,17 @@ void ftc_comm_leave_board(struct ftc_comm *comm)
     ftc_comm_outputs(comm);
 }
 
-/* The board is told G, which is the same at all ranks. What a plain reduce reports is not. */
+/* The board is told a set that is the same at all ranks: what the last operation decided, or G if it
+ * decided nothing, as a plain reduce does. Without failure_info.share, G knows of no decision. */
 void ftc_comm_return_to_board(struct ftc_comm *comm)
 {
-    if (comm->board != NULL)
-        ftc_board_decided(comm->board, ftc_member_next_op(comm->member),
-                          ftc_member_agreed_failed(comm->member));
+    struct ftc_member_report last;
+
+    if (comm->board == NULL)
+        return;
+    ftc_member_report(comm->member, &last);
+    ftc_board_decided(comm->board, ftc_member_next_op(comm->member),
+                      last.spreads ? last.failed : ftc_member_agreed_failed(comm->member));
 }
 
 /* --- waiting --- */

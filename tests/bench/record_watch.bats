@@ -13,6 +13,7 @@ setup() {
 }
 
 teardown() {
+    [ -z "${beside-}" ] || kill "$beside" 2>/dev/null || true
     rm -rf "$work"
 }
 
@@ -71,7 +72,13 @@ has() { # FILE TEXT
 
 @test "a rank that is killed is seen to fail, and nothing is left behind" {
     command -v tmux >/dev/null || skip "tmux is not installed"
+    # A job beside it has a failed rank.
+    "$BUILD/launcher/ftrun" -np 2 -f 1 --kill 1@0.1 "$BUILD/bench/loop_app" pace 30 >"$work/beside" 2>&1 &
+    beside=$!
+    timeout 20 sh -c "until grep -q 'rank 1 failed' '$work/beside'; do sleep 0.05; done"
     run --separate-stderr timeout -s KILL 100 "$RECORD" --build "$BUILD" --np 4 --kill 2@4 --seconds 8 --out "$work/watch.svg"
+    kill "$beside"
+    wait "$beside" || true
     [ "$status" -eq 0 ] || {
         echo "$stderr"
         return 1

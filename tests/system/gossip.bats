@@ -83,6 +83,11 @@ gossip() {
     [[ $output == *"gossip: 3 converged, 0 not, of 7 ranks"* ]]
 }
 
+@test "the report after a death is that of the aggregation, also if later operations do not use it" {
+    FTCOLL_TEST_DIE=3@send:40 gossip 8 --set failure_info.share=off -- 5 3
+    [[ $output == *"gossip: 5 converged, 0 not, of 7 ranks"* ]]
+}
+
 @test "a rank killed at some moment, with failure information that does not name it at once" {
     local scheme
     for scheme in list count bit; do
