@@ -510,7 +510,8 @@ FTC_API int ftc_comm_shrink(ftc_comm *comm, ftc_comm **survivors);
  * (any number) tells calls with the same list apart; equal calls meet in their order. A rank that
  * is in several lists must not bring about a circle of calls that wait for each other.
  * Errors: FTC_ERR_ARG (also: a rank is listed twice, or is none of comm, or the caller is not
- * listed); FTC_ERR_REVOKED.
+ * listed); FTC_ERR_STATE (many threads of this process create groups at this moment; call again);
+ * FTC_ERR_REVOKED.
  */
 FTC_API int ftc_comm_create(ftc_comm *comm, int count, const int ranks[], int tag,
                             ftc_comm **group);
@@ -768,7 +769,7 @@ FTC_API int ftc_wait_for(ftc_request **request, double seconds, ftc_status *stat
 /*
  * Wait until all of `count` requests have ended, of whichever communicators. Entries may be NULL.
  * statuses is NULL, or has an entry for each request. The call returns the first error in the order
- * of the array, after all have ended. ftc_last_report() of a communicator is of the last one in the
+ * of the array, after all have ended. ftc_last_report() of a communicator is of its last one in the
  * array.
  * Errors: FTC_ERR_ARG, FTC_ERR_STATE, and those of the operations.
  */

@@ -179,7 +179,7 @@ void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent)
         ftc_futex_wake(&slot->bell, INT_MAX);
     } else if (sleep == FTC_SLEEP_POLL) {
         ring_socket(bell, rank, true);
-    } else if (sleep == FTC_SLEEP_SOCKET && urgent) {
+    } else if (sleep == FTC_SLEEP_WORK || (sleep == FTC_SLEEP_SOCKET && urgent)) {
         ring_socket(bell, rank, false);
     }
 }
@@ -202,7 +202,7 @@ void ftc_bell_ring_all(struct ftc_bell *bell)
             continue;
         if (sleep == FTC_SLEEP_FUTEX)
             ftc_futex_wake(&slot->bell, INT_MAX);
-        else if (sleep == FTC_SLEEP_SOCKET || sleep == FTC_SLEEP_POLL)
+        else if (sleep != FTC_SLEEP_AWAKE)
             ring_socket(bell, rank, sleep == FTC_SLEEP_POLL);
     }
 }
@@ -253,9 +253,8 @@ void ftc_bell_awake(struct ftc_bell *bell)
     atomic_store_explicit(&own_slot(bell)->sleep, FTC_SLEEP_AWAKE, memory_order_relaxed);
 }
 
-void ftc_bell_outside(struct ftc_bell *bell, bool outside)
+void ftc_bell_outside(struct ftc_bell *bell, enum ftc_sleep sleep)
 {
-    uint32_t sleep = outside ? FTC_SLEEP_SOCKET : FTC_SLEEP_AWAKE;
     atomic_store_explicit(&own_slot(bell)->sleep, sleep, memory_order_relaxed);
     /* As S2, with the socket in place of the bell. Rings after this fence go to the socket. What
      * was published before it is found by the look that the caller must take now. */

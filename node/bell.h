@@ -46,7 +46,8 @@ void ftc_bell_drain(struct ftc_bell *bell);
  * Make `rank` look again. The caller has published (release or stronger) what the rank must see.
  * If the rank is awake, this costs a fence and a load. If it sleeps inside a call, it is woken: on
  * the futex, or by a byte into its socket <rank>.call. If its caller is outside the library, it is
- * rung only if `urgent` is true, that is if it must answer although its caller is away.
+ * rung only if `urgent` is true, that is if it must answer although its caller is away, or if its
+ * thread moves operations on (FTC_SLEEP_WORK).
  */
 void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent);
 
@@ -72,8 +73,9 @@ void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_n
                     int other);
 void ftc_bell_awake(struct ftc_bell *bell);
 
-/* True: the caller leaves the library, and rings go to the socket of the progress thread. After
- * that look at everything once more. False: the caller comes back. */
-void ftc_bell_outside(struct ftc_bell *bell, bool outside);
+/* FTC_SLEEP_SOCKET, FTC_SLEEP_WORK: the caller is outside the library, and rings go to the socket
+ * of the progress thread. After that look at everything once more. FTC_SLEEP_AWAKE: the caller
+ * comes back. */
+void ftc_bell_outside(struct ftc_bell *bell, enum ftc_sleep sleep);
 
 #endif

@@ -109,6 +109,8 @@ enum ftc_sleep {
     FTC_SLEEP_FUTEX, /* it sleeps inside a collective call, on slot->bell */
     /* Its caller is outside the library. The progress thread waits on the socket <rank>. */
     FTC_SLEEP_SOCKET,
+    /* The same, and the thread moves operations on. So each message wakes it. */
+    FTC_SLEEP_WORK,
     /* It sleeps inside a collective call, in poll(): on the socket <rank>.call and on others. */
     FTC_SLEEP_POLL,
 };

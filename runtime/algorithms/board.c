@@ -207,7 +207,10 @@ static int board_open(struct ftc_comm *comm)
                  .wake = wake,
                  .fence_all = fence_all}};
     comm->shown = true; /* so a rank that never sleeps has published a call, too */
-    return ftc_board_open(&comm->board, &setup);
+    rc = ftc_board_open(&comm->board, &setup);
+    if (rc == FTC_SUCCESS && comm->job_ranks != NULL) /* a child begins with a G: C4 */
+        ftc_board_decided(comm->board, 0, ftc_member_agreed_failed(comm->member));
+    return rc;
 }
 
 FTC_HOT int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, void *receive)

@@ -24,7 +24,7 @@ void ftc_call_enter(struct ftc_comm *comm)
 
     if (comm->process->alone || !first)
         return;
-    ftc_bell_outside(&comm->process->bell, false);
+    ftc_bell_outside(&comm->process->bell, FTC_SLEEP_AWAKE);
     ftc_gate_enter(comm->process);
 }
 
@@ -41,14 +41,16 @@ static bool has_rest(struct ftc_process *process)
 static bool leave_to_thread(struct ftc_process *process, bool *due)
 {
     /* From here on rings go to the thread's socket. What came before is taken in here. */
-    ftc_bell_outside(&process->bell, true);
+    enum ftc_sleep sleep = ftc_progress_sleep(process);
+    ftc_bell_outside(&process->bell, sleep);
     /* Gossip may go on for ever, so the thread does what is left after some steps. */
     bool rest = true;
     for (int steps = 0; steps < LEAVING_STEPS && (rest = has_rest(process)); steps++)
         if (!ftc_progress_step(process))
             break;
     uint64_t armed_ns = process->thread.armed_ns;
-    *due = rest || (process->timer_ns != 0 && (armed_ns == 0 || process->timer_ns < armed_ns));
+    *due = rest || sleep != ftc_progress_sleep(process) ||
+           (process->timer_ns != 0 && (armed_ns == 0 || process->timer_ns < armed_ns));
     return ftc_gate_leave(process);
 }
 

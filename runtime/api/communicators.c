@@ -9,6 +9,7 @@
 #include "runtime/comm/finished.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/queue.h"
+#include "runtime/process/progress.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/process/turn.h"
 
@@ -33,11 +34,14 @@ int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making)
     making->started = (struct ftc_started_call){0};
     comm->started = &making->started;
 
-    if (making->validate != NULL)
-        return ftc_communicator_start(c, making->validate, ticket);
-    if (making->creation == FTC_CREATION_GROUP)
-        return ftc_communicator_create_group(c, making->count, making->ranks, making->tag, ticket);
-    return ftc_communicator_create(c, making->creation, making->color, making->key, ticket);
+    int rc =
+        making->validate != NULL ? ftc_communicator_start(c, making->validate, ticket)
+        : making->creation == FTC_CREATION_GROUP
+            ? ftc_communicator_create_group(c, making->count, making->ranks, making->tag, ticket)
+            : ftc_communicator_create(c, making->creation, making->color, making->key, ticket);
+    if (rc == FTC_ERR_NOMEM) /* the lifecycle cannot go on */
+        ftc_progress_must(comm->process, rc);
+    return rc;
 }
 
 /* Runs an operation of the creation on the board of the parent, without the lock. */
@@ -82,7 +86,8 @@ static int run_recorded(struct ftc_comm *comm, struct ftc_making *making,
         ftc_comm_close_board(comm);
     if (comm->board == NULL)
         ftc_publish_record(comm);
-    bool untold = ftc_comm_is_revoked(comm) && !comm->told; /* C8: it learns of it by this call */
+    bool untold =
+        ftc_comm_is_revoked(comm) && !ftc_comm_is_told(comm); /* C8: it learns of it by this call */
     int rc = untold ? FTC_ERR_REVOKED : run(comm, making);
     comm->started = NULL;
     ftc_call_leave(comm);

@@ -194,7 +194,7 @@ FTC_API int ftc_abort(ftc_comm *comm, int code)
         exit(code);
     FTC_LOG(&comm->process->log, FTC_LOG_ERROR, "ftc_abort: ending the job with code %d", code);
     atomic_compare_exchange_strong(&ftc_segment_header(comm->process->segment)->abort, &none,
-                                   FTC_ABORT(comm->rank, code));
+                                   FTC_ABORT(comm->process->rank, code));
     ftc_bell_ring_launcher(&comm->process->bell);
     /* The launcher kills all ranks. If it does not, this rank at least fails. */
     struct timespec grace = {.tv_sec = ABORT_GRACE_NS / FTC_NS_PER_S};

@@ -76,7 +76,7 @@ static void report_spread(const ftc_comm *comm, const struct ftc_finished *last,
 static void report_integrity(const ftc_comm *comm, const struct ftc_finished *last,
                              ftc_report *report)
 {
-    bool messages = !comm->process->alone && comm->board == NULL;
+    bool messages = !comm->process->alone && !last->paired && ran(comm, last) != FTC_CHOICE_BOARD;
 
     report->integrity =
         ftc_integrity_name(messages ? comm->process->config.integrity : FTC_INTEGRITY_NONE);

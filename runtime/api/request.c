@@ -92,7 +92,7 @@ static bool advance_collective(struct ftc_queued_operation *operation, struct ft
     ftc_collective_take_sizes(&p->collective, comm);
     p->stage = STARTS;
     p->collective.sizes_count = 0; /* they are known */
-    return false;
+    return begin_value(p) && ftc_request_advance(comm, &p->run) && end(p, p->run.status);
 }
 
 static bool advance_making(struct ftc_queued_operation *operation, struct ftc_comm *comm)
@@ -102,8 +102,10 @@ static bool advance_making(struct ftc_queued_operation *operation, struct ftc_co
     if (p->stage == STARTS) {
         p->stage = VALUE;
         int rc = ftc_making_start(comm, &p->making);
-        if (rc != FTC_SUCCESS)
+        if (rc != FTC_SUCCESS) {
+            comm->started = NULL;
             return end(p, rc);
+        }
     }
     if (!p->making.started.ended)
         return false;
@@ -132,7 +134,7 @@ static int make(struct ftc_comm *comm, ftc_request **place, struct posted **out)
 }
 
 /* A revoked communicator takes agreements alone, and these only of a caller that knows of the
- * revoke (communicators.md, C8). A caller of requests knows it once a wait has said so. */
+ * revoke (communicators.md, C8). Other requests end at once, and no operation before them does. */
 static void enqueue(struct posted *p)
 {
     struct ftc_comm *comm = p->comm;
@@ -141,9 +143,12 @@ static void enqueue(struct posted *p)
     comm->requests++;
     if (ftc_comm_is_revoked(comm))
         ftc_comm_close_board(comm);
-    ftc_queue_add(comm, &p->queued);
-    if (ftc_comm_is_revoked(comm) && (!p->makes || !comm->told))
-        ftc_queue_cut_off(comm);
+    if (ftc_comm_is_revoked(comm) && !(p->makes && ftc_comm_is_told(comm))) {
+        p->queued.status = FTC_ERR_REVOKED;
+        p->queued.ended = true;
+    } else {
+        ftc_queue_add(comm, &p->queued);
+    }
     ftc_comm_engine_settle(comm->process);
     ftc_call_leave(comm);
 }
@@ -262,7 +267,8 @@ static int take(ftc_request **request, ftc_status *status)
 
     pthread_mutex_lock(&comm->process->lock);
     comm->requests--;
-    ftc_finished_show(comm, &p->finished);
+    if (p->queued.status != FTC_ERR_REVOKED) /* else it has no report */
+        ftc_finished_show(comm, &p->finished);
     pthread_mutex_unlock(&comm->process->lock);
     ftc_collective_free(&p->collective);
     free(p);

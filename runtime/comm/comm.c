@@ -127,7 +127,7 @@ int ftc_comm_cut_off(struct ftc_comm *comm)
     comm->driven.number |= FTC_COMMUNICATOR_REVOKED;
     comm->choice.member.communicator = comm->driven.number;
     comm->choice.member.nodes = 0;
-    comm->process->delivered = true; /* who waits looks again */
+    comm->process->delivered = true; /* a caller that waits looks again */
     return make_member(comm, NULL);
 }
 
@@ -158,7 +158,8 @@ static int build(struct ftc_comm *comm, const struct ftc_comm_setup *setup)
 
     if (rc == 0)
         rc = ftc_snapshot_init(&comm->snapshot, comm->size);
-
+    if (rc == 0 && setup->agreed != NULL)
+        ftc_snapshot_global(&comm->snapshot, setup->agreed);
     comm->report_failed = calloc((size_t)comm->size, sizeof(int));
     comm->report_corrupt = calloc((size_t)comm->size, sizeof(int));
     if (rc == 0 && (comm->report_failed == NULL || comm->report_corrupt == NULL))

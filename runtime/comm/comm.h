@@ -106,7 +106,9 @@ struct ftc_comm {
     bool opened;                           /* its creation has ended: it may have callers */
     struct ftc_own_call own;
     struct ftc_started_call *started; /* NULL: none */
-    bool told;                        /* its caller knows of a revoke (communicators.md, C8) */
+    bool told;                        /* its callers know of a revoke (communicators.md, C8) */
+    bool revoked_here;                /* `revoker` called ftc_comm_revoke(), and knows by that */
+    pthread_t revoker;
     struct {
         struct ftc_queued_operation *first, *last;
     } queue;
@@ -115,9 +117,10 @@ struct ftc_comm {
     struct ftc_choice_job choice;
     /* The request whose call the member has, until its delivery; NULL: the member has no call. */
     struct ftc_request *deciding;
-    bool moved;             /* a request came to another stage since the waiting loop last looked */
-    uint64_t noted_ballots; /* ftc_member_ballots() when a new ballot was last told */
-    uint64_t member_due_ns; /* timer of the member; 0: not set */
+    bool moved; /* a request came to another stage since the waiting loop last looked */
+    uint32_t published_agreed; /* how many ranks of G its row in the segment names */
+    uint64_t noted_ballots;    /* ftc_member_ballots() when a new ballot was last told */
+    uint64_t member_due_ns;    /* timer of the member; 0: not set */
     uint64_t algorithm_due_ns; /* timer of the algorithm that needs one (gossip); 0: not set */
     bool agreeing;    /* an algorithm runs an agreement by messages, although there is a board */
     uint64_t dropped; /* damaged messages that algorithms have dropped */

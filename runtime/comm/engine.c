@@ -18,7 +18,6 @@ struct ftc_comm_engine {
     struct ftc_process *process;
     struct ftc_communicators *set;
     struct ftc_comm *world;
-    int own_calls; /* communicators with an own call by messages */
     /* The table of a communicator that was revoked, and of a temporary one. */
     const struct ftc_algorithm *messages[FTC_CHOICES + 1];
     /* That of the other children. */
@@ -42,7 +41,7 @@ static void set_stage(struct ftc_comm *comm, enum ftc_own_stage stage)
 {
     bool before = comm->own.stage > FTC_OWN_BY_CALLER, now = stage > FTC_OWN_BY_CALLER;
 
-    comm->process->engine->own_calls += (int)now - (int)before;
+    comm->process->queued += (int)now - (int)before;
     comm->own.stage = stage;
 }
 
@@ -118,7 +117,7 @@ static bool advance(struct ftc_comm *comm)
 /* Delivers an own call that is done, or ends an operation of a queue. False: there is none. */
 static bool advance_one(struct ftc_comm_engine *engine)
 {
-    if (engine->own_calls == 0 && engine->process->queued == 0)
+    if (engine->process->queued == 0)
         return false;
     for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;) {
         struct ftc_comm *comm = comm_of(c);
@@ -482,9 +481,16 @@ bool ftc_comm_engine_is_over(const struct ftc_process *process)
 
 void ftc_comm_engine_revoke(struct ftc_comm *comm)
 {
-    comm->told = true;
+    comm->revoked_here = true;
+    comm->revoker = pthread_self();
     ftc_progress_must(comm->process, ftc_communicator_revoke(comm->communicator));
     ftc_comm_engine_settle(comm->process);
+}
+
+bool ftc_comm_is_told(struct ftc_comm *comm)
+{
+    comm->told |= comm->revoked_here && pthread_equal(comm->revoker, pthread_self());
+    return comm->told;
 }
 
 void ftc_comm_engine_told(struct ftc_comm *comm)

@@ -108,14 +108,15 @@ static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
         STORE(row[i], ftc_set_word(set, i));
 }
 
-/* G only grows. So if the number of its ranks is the same, then the set is the same. */
+/* G of the world only grows. So if the number of its ranks is the same, then the set is the same. */
 static void publish_board_agreed(struct ftc_comm *comm)
 {
     const struct ftc_set *agreed = ftc_board_agreed(comm->board);
     uint32_t count = (uint32_t)ftc_set_count(agreed);
 
-    if (is_part(comm) || count == LOAD(comm->process->slot->activity.agreed_failed))
+    if (is_part(comm) || count == comm->published_agreed)
         return;
+    comm->published_agreed = count;
     STORE(comm->process->slot->activity.agreed_failed, count);
     publish_set(ftc_segment_agreed_row(comm->process->segment, comm->rank), agreed);
 }

@@ -89,7 +89,7 @@ int ftc_connect(struct ftc_process *process)
     if (rc == 0 && process->transport->ops->descriptor(process->transport) >= 0)
         rc = sleep_on_sockets(process);
     if (rc == 0)
-        ftc_bell_outside(&process->bell, true);
+        ftc_bell_outside(&process->bell, FTC_SLEEP_SOCKET);
     return rc;
 }
 

@@ -155,7 +155,7 @@ struct ftc_process {
     struct ftc_set accused; /* this rank has accused them, and was not told yet that they failed */
     uint64_t reached_ns;    /* when ftc_reach_publish() last wrote to the slot */
     uint64_t timer_ns;      /* the earliest due_ns of the communicators; 0: none is set */
-    int queued;             /* operations in the queues of all communicators */
+    int queued;             /* operations in the queues of all communicators, and own calls */
     bool clogged;           /* the transport could not send all: the receivers do not keep up */
 };
 

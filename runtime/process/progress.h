@@ -30,5 +30,10 @@ bool ftc_progress_failures(struct ftc_process *process);
 /* How long a rank that has nothing to take in may sleep: until the next timer is due, and a
  * heartbeat period at most, in case a ring gets lost. */
 uint64_t ftc_progress_sleep_ns(const struct ftc_process *process);
+/* How the thread sleeps while no caller is in the library: FTC_SLEEP_WORK or FTC_SLEEP_SOCKET. */
+static inline enum ftc_sleep ftc_progress_sleep(const struct ftc_process *process)
+{
+    return process->queued > 0 ? FTC_SLEEP_WORK : FTC_SLEEP_SOCKET;
+}
 
 #endif

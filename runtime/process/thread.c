@@ -52,6 +52,8 @@ static void drive(struct ftc_process *process)
             return;
     }
     atomic_store(&process->thread.missed, false);
+    enum ftc_sleep sleep = ftc_progress_sleep(process);
+    ftc_bell_outside(&process->bell, sleep);
     int steps = 0;
     while (steps < STEPS_PER_DRIVE && !is_wanted(process) && ftc_progress_step(process))
         steps++;
@@ -59,8 +61,9 @@ static void drive(struct ftc_process *process)
         driven->ops->rests(driven);
     ftc_reach_publish(process);
     arm_due(process);
+    bool again = steps == STEPS_PER_DRIVE || sleep != ftc_progress_sleep(process);
     pthread_mutex_unlock(&process->lock);
-    if (steps == STEPS_PER_DRIVE)
+    if (again)
         ftc_thread_nudge(process);
 }
 

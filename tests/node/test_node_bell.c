@@ -51,12 +51,12 @@ static bool wait_on_socket(struct ftc_bell *bell, uint64_t round)
 {
     struct pollfd item = {.fd = bell->fd, .events = POLLIN};
     bool rung = true;
-    ftc_bell_outside(bell, true);
+    ftc_bell_outside(bell, FTC_SLEEP_SOCKET);
     while (rung && !has_come(bell->self, round)) {
         rung = poll(&item, 1, LOST_MS) > 0;
         ftc_bell_drain(bell);
     }
-    ftc_bell_outside(bell, false);
+    ftc_bell_outside(bell, FTC_SLEEP_AWAKE);
     return rung;
 }
 
@@ -145,16 +145,21 @@ static bool readable(struct ftc_bell *bell)
     return poll(&item, 1, 0) == 1;
 }
 
-START_TEST(who_is_outside_is_rung_only_if_urgent)
+START_TEST(a_rank_outside_is_rung_if_it_is_urgent_or_has_work)
 {
     struct ftc_bell mine, other;
     ck_assert_int_eq(ftc_bell_open(&mine, job.segment, 0), 0);
     ck_assert_int_eq(ftc_bell_open(&other, job.segment, 1), 0);
     ftc_bell_ring(&mine, 1, true); /* it is awake and polls by itself */
     ck_assert(!readable(&other));
-    ftc_bell_outside(&other, true);
+    ftc_bell_outside(&other, FTC_SLEEP_SOCKET);
     ftc_bell_ring(&mine, 1, false);
     ck_assert(!readable(&other));
+    ftc_bell_outside(&other, FTC_SLEEP_WORK); /* its thread moves operations on */
+    ftc_bell_ring(&mine, 1, false);
+    ck_assert(readable(&other));
+    ftc_bell_drain(&other);
+    ftc_bell_outside(&other, FTC_SLEEP_SOCKET);
     for (int i = 0; i < 5000; i++) /* more than a queue holds: ringing never blocks */
         ftc_bell_ring(&mine, 1, true);
     ck_assert(readable(&other));
@@ -175,7 +180,7 @@ START_TEST(a_declaration_bumps_every_bell_and_wakes_the_living)
     struct ftc_failure failure = {.cause = FTC_CAUSE_EXIT};
     ck_assert_int_eq(ftc_bell_open(&launcher, job.segment, FTC_BELL_LAUNCHER), 0);
     ck_assert_int_eq(ftc_bell_open(&other, job.segment, 1), 0);
-    ftc_bell_outside(&other, true);
+    ftc_bell_outside(&other, FTC_SLEEP_SOCKET);
     ftc_segment_declare(job.segment, 0, &failure);
     ftc_bell_ring_all(&launcher);
     ck_assert_uint_eq(atomic_load(&ftc_segment_slot(job.segment, 0)->bell), 1);
@@ -220,7 +225,7 @@ int main(void)
     tcase_add_test(tcase, no_wake_up_is_lost_between_futex_and_poll);
     tcase_add_test(tcase, no_wake_up_is_lost_on_the_socket);
     tcase_add_loop_test(tcase, no_wake_up_is_lost_between_both, 0, 2);
-    tcase_add_test(tcase, who_is_outside_is_rung_only_if_urgent);
+    tcase_add_test(tcase, a_rank_outside_is_rung_if_it_is_urgent_or_has_work);
     tcase_add_test(tcase, a_declaration_bumps_every_bell_and_wakes_the_living);
     tcase_add_test(tcase, a_name_left_by_a_dead_process_is_taken_over);
     suite_add_tcase(suite, tcase);

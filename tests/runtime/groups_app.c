@@ -175,6 +175,8 @@ static void deaths(void)
     MUST(present(part) == (of_part & left) && failed(part) == (of_part & BIT(2)));
     MUST(present(world) == left && failed(world) == BIT(2));
     ftc_comm *later = copy_of(world);
+    int dead = -1; /* in G of the copy, before its first operation */
+    MUST(ftc_get_state_global(later, FTC_RANK_NULL, 0, &dead, NULL) == FTC_SUCCESS && dead == 1);
     MUST(ftc_size(later) == RANKS && present(later) == left && failed(later) == BIT(2));
     consists_of(part_of(world, 7, 0), RANKS - 1, rest_ranks);
     ftc_comm *rest = survivors_of(copy);

@@ -40,6 +40,27 @@ run_app() {
     run_app 4 "" revoke 4
 }
 
+@test "a request that is refused ends alone" {
+    run_app 4 "" refused 4
+}
+
+@test "another thread revokes between two calls" {
+    run_app 3 "" watched 3
+}
+
+# A ring that gets lost costs a heartbeat period, which is longer here than the app waits.
+@test "operations go on while all ranks compute" {
+    run_app 4 "--set detector.heartbeat_period_ms=20000 --set detector.heartbeat_timeout_ms=60000" away 4
+}
+
+@test "a process that was started by hand has requests, too" {
+    for story in equal many late; do
+        run timeout -s KILL 60 "$REQUESTS_APP" "$story" "$seed"
+        echo "$story, seed $seed: exit $status: $output"
+        [[ $output == *"requests_app: done"* ]]
+    done
+}
+
 @test "ranks die in a storm of requests" {
     run_app 6 "-f 1 --kill 5@0.2 --kill 0@0.4" storm 4
 }

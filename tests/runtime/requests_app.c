@@ -4,6 +4,7 @@
  */
 #include "include/ftcoll.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -252,6 +253,79 @@ static void revoke(void)
     OK(ftc_comm_free(&copy));
 }
 
+/* All know of the revoke, and shrink. A call that a revoked communicator refuses is behind the
+ * shrink of rank 0. */
+static void refused(void)
+{
+    ftc_comm *copy = NULL, *rest = NULL;
+    ftc_request *shrinks = NULL, *sums = NULL;
+    int64_t in = 1, out = 0;
+
+    OK(ftc_comm_dup(world, &copy));
+    if (me == 1 % size)
+        OK(ftc_comm_revoke(copy));
+    while (ftc_barrier(copy) == FTC_SUCCESS)
+        ;
+    OK(ftc_comm_ishrink(copy, &rest, &shrinks));
+    if (me == 0) {
+        OK(ftc_iallreduce(&in, &out, 1, FTC_INT64, FTC_SUM, copy, &sums));
+        MUST(ftc_wait(&sums, NULL) == FTC_ERR_REVOKED);
+    }
+    OK(ftc_wait(&shrinks, NULL));
+    OK(ftc_allreduce(&in, &out, 1, FTC_INT64, FTC_SUM, rest));
+    MUST(out == size);
+    OK(ftc_comm_free(&rest));
+    OK(ftc_comm_free(&copy));
+}
+
+static void *revoke_it(void *copy)
+{
+    OK(ftc_comm_revoke(copy));
+    return NULL;
+}
+
+/* Another thread of rank 0 revokes between two calls of the first thread. So all ranks alike get
+ * FTC_ERR_REVOKED from the next call. */
+static void watched(void)
+{
+    ftc_comm *copy = NULL, *rest = NULL;
+    pthread_t watcher;
+    int failed = -1;
+
+    OK(ftc_comm_dup(world, &copy));
+    OK(ftc_barrier(copy));
+    if (me == 0) {
+        MUST(pthread_create(&watcher, NULL, revoke_it, copy) == 0);
+        MUST(pthread_join(watcher, NULL) == 0);
+    }
+    OK(ftc_barrier(world));
+    MUST(ftc_validate_global(copy, &failed) == FTC_ERR_REVOKED);
+    OK(ftc_comm_shrink(copy, &rest));
+    MUST(ftc_size(rest) == size);
+    OK(ftc_comm_free(&rest));
+    OK(ftc_comm_free(&copy));
+}
+
+/* No rank calls the library while the sum is under way. */
+static void away(void)
+{
+    static int64_t in[MOST], out[MOST];
+    ftc_request *request = NULL;
+
+    for (int i = 0; i < MOST; i++)
+        in[i] = 1;
+    for (int round = 0; round < 3; round++) {
+        volatile int64_t *last = &out[MOST - 1];
+        double start = now();
+        *last = 0;
+        OK(ftc_iallreduce(in, out, MOST, FTC_INT64, FTC_SUM, world, &request));
+        while (*last == 0 && now() - start < 10)
+            nap(0.001);
+        MUST(*last == size);
+        OK(ftc_wait(&request, NULL));
+    }
+}
+
 /* --- a storm --- */
 
 static bool has_failed(int rank)
@@ -313,8 +387,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } stories[] = {{"equal", equal}, {"many", many},     {"late", late},
-                   {"two", two},     {"revoke", revoke}, {"storm", storm}};
+    } stories[] = {{"equal", equal},     {"many", many},     {"late", late},
+                   {"two", two},         {"revoke", revoke}, {"refused", refused},
+                   {"watched", watched}, {"away", away},     {"storm", storm}};
     bool found = false;
 
     OK(ftc_init(NULL, &world));
