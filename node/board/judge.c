@@ -120,6 +120,8 @@ enum ftc_board_standing ftc_board_judge(struct ftc_board *b, int rank, uint64_t 
                                 "others have counted a post that cannot be read any more");
         return FTC_POST_SOUND;
     }
+    if (is_other_call(b, post, mark) && ftc_board_is_revoked(b))
+        return FTC_POST_AWAITED; /* agreement.md, "Revoked": the wait ends by it */
     if (is_other_call(b, post, mark))
         b->set.host.mismatch(b->set.host.arg, rank, &post->signature);
     if (rank == b->rank)
