@@ -40,10 +40,10 @@ static double pss_kib(void)
 static double memory_per_rank(struct library *library)
 {
     double sum = 0;
-    library_barrier(library); /* all ranks are there, and stay until all have looked */
+    library_barrier(library, NULL); /* all ranks are there, and stay until all have looked */
     double mine = pss_kib();
-    library_barrier(library);
-    library_reduce(library, &mine, &sum, 1);
+    library_barrier(library, NULL);
+    library_reduce(library, &mine, &sum, 1, NULL);
     return sum / library->size;
 }
 
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         return 2;
     }
     library_init(&library);
-    library_allreduce(&library, &one, &sum, 1);
+    library_allreduce(&library, &one, &sum, 1, NULL);
     if (strcmp(what, "memory") == 0) {
         figure = memory_per_rank(&library);
     } else {

@@ -1,7 +1,8 @@
 /*
  * The few collective calls that the programs of this folder make. They go to ftcoll or, if PEER_MPI
  * is defined, to the MPI library whose compiler wrapper builds the program. The type is double, the
- * operator is sum, and the root is 0. An error ends the job.
+ * operator is sum, and the root is 0. A collective call with a `request` starts the operation, and
+ * library_wait_all() ends it; with NULL the call blocks. An error ends the job.
  */
 #ifndef FTC_BENCH_PEERS_LIBRARY_H
 #define FTC_BENCH_PEERS_LIBRARY_H
@@ -15,6 +16,13 @@
 struct library {
     int rank, size;
 };
+
+typedef MPI_Request library_request;
+
+/* A call without or with a request. The arguments are those before the communicator. */
+#define CALL(NAME, STARTS, ...)                                                                    \
+    (request == NULL ? MPI_##NAME(__VA_ARGS__, MPI_COMM_WORLD)                                     \
+                     : MPI_##STARTS(__VA_ARGS__, MPI_COMM_WORLD, request))
 
 #ifdef OPEN_MPI
 #define LIBRARY_NAME "openmpi"
@@ -42,17 +50,17 @@ static inline void library_abort(struct library *library)
 }
 
 static inline void library_allreduce(struct library *library, const double *send, double *recv,
-                                     size_t count)
+                                     size_t count, library_request *request)
 {
     (void)library;
-    MPI_Allreduce(send, recv, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    CALL(Allreduce, Iallreduce, send, recv, (int)count, MPI_DOUBLE, MPI_SUM);
 }
 
 static inline void library_reduce(struct library *library, const double *send, double *recv,
-                                  size_t count)
+                                  size_t count, library_request *request)
 {
     (void)library;
-    MPI_Reduce(send, recv, (int)count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    CALL(Reduce, Ireduce, send, recv, (int)count, MPI_DOUBLE, MPI_SUM, 0);
 }
 
 static inline void library_reduce_max(struct library *library, const double *send, double *recv)
@@ -61,58 +69,81 @@ static inline void library_reduce_max(struct library *library, const double *sen
     MPI_Reduce(send, recv, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 }
 
-static inline void library_bcast(struct library *library, double *buffer, size_t count)
+static inline void library_bcast(struct library *library, double *buffer, size_t count,
+                                 library_request *request)
 {
     (void)library;
-    MPI_Bcast(buffer, (int)count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    CALL(Bcast, Ibcast, buffer, (int)count, MPI_DOUBLE, 0);
 }
 
 static inline void library_allgather(struct library *library, const double *send, double *recv,
-                                     size_t count)
+                                     size_t count, library_request *request)
 {
     (void)library;
-    MPI_Allgather(send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE, MPI_COMM_WORLD);
+    CALL(Allgather, Iallgather, send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE);
 }
 
 static inline void library_gather(struct library *library, const double *send, double *recv,
-                                  size_t count)
+                                  size_t count, library_request *request)
 {
     (void)library;
-    MPI_Gather(send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    CALL(Gather, Igather, send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE, 0);
 }
 
 static inline void library_scatter(struct library *library, const double *send, double *recv,
-                                   size_t count)
+                                   size_t count, library_request *request)
 {
     (void)library;
-    MPI_Scatter(send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    CALL(Scatter, Iscatter, send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE, 0);
 }
 
 static inline void library_alltoall(struct library *library, const double *send, double *recv,
-                                    size_t count)
+                                    size_t count, library_request *request)
 {
     (void)library;
-    MPI_Alltoall(send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE, MPI_COMM_WORLD);
+    CALL(Alltoall, Ialltoall, send, (int)count, MPI_DOUBLE, recv, (int)count, MPI_DOUBLE);
 }
 
 static inline void library_reduce_scatter(struct library *library, const double *send, double *recv,
-                                          size_t count)
+                                          size_t count, library_request *request)
 {
     (void)library;
-    MPI_Reduce_scatter_block(send, recv, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    CALL(Reduce_scatter_block, Ireduce_scatter_block, send, recv, (int)count, MPI_DOUBLE, MPI_SUM);
 }
 
 static inline void library_scan(struct library *library, const double *send, double *recv,
-                                size_t count)
+                                size_t count, library_request *request)
 {
     (void)library;
-    MPI_Scan(send, recv, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    CALL(Scan, Iscan, send, recv, (int)count, MPI_DOUBLE, MPI_SUM);
 }
 
-static inline void library_barrier(struct library *library)
+static inline void library_barrier(struct library *library, library_request *request)
 {
     (void)library;
-    MPI_Barrier(MPI_COMM_WORLD);
+    request == NULL ? MPI_Barrier(MPI_COMM_WORLD) : MPI_Ibarrier(MPI_COMM_WORLD, request);
+}
+
+static inline void library_wait_all(struct library *library, library_request *requests, int count)
+{
+    (void)library;
+    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+}
+
+/* Make a communicator, and free it. */
+static inline void library_comm_dup(struct library *library)
+{
+    MPI_Comm copy;
+    (void)library;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_free(&copy);
+}
+
+static inline void library_comm_split(struct library *library, int color)
+{
+    MPI_Comm part;
+    MPI_Comm_split(MPI_COMM_WORLD, color, library->rank, &part);
+    MPI_Comm_free(&part);
 }
 
 #else
@@ -124,6 +155,12 @@ struct library {
     int rank, size;
     ftc_comm *world;
 };
+
+typedef ftc_request *library_request;
+
+#define CALL(NAME, ...)                                                                            \
+    (request == NULL ? ftc_##NAME(__VA_ARGS__, library->world)                                     \
+                     : ftc_i##NAME(__VA_ARGS__, library->world, request))
 
 #define LIBRARY_NAME "ftcoll"
 
@@ -156,15 +193,15 @@ static inline void library_finalize(struct library *library)
 }
 
 static inline void library_allreduce(struct library *library, const double *send, double *recv,
-                                     size_t count)
+                                     size_t count, library_request *request)
 {
-    library_must(library, ftc_allreduce(send, recv, count, FTC_DOUBLE, FTC_SUM, library->world));
+    library_must(library, CALL(allreduce, send, recv, count, FTC_DOUBLE, FTC_SUM));
 }
 
 static inline void library_reduce(struct library *library, const double *send, double *recv,
-                                  size_t count)
+                                  size_t count, library_request *request)
 {
-    library_must(library, ftc_reduce(send, recv, count, FTC_DOUBLE, FTC_SUM, 0, library->world));
+    library_must(library, CALL(reduce, send, recv, count, FTC_DOUBLE, FTC_SUM, 0));
 }
 
 static inline void library_reduce_max(struct library *library, const double *send, double *recv)
@@ -172,51 +209,71 @@ static inline void library_reduce_max(struct library *library, const double *sen
     library_must(library, ftc_reduce(send, recv, 1, FTC_DOUBLE, FTC_MAX, 0, library->world));
 }
 
-static inline void library_bcast(struct library *library, double *buffer, size_t count)
+static inline void library_bcast(struct library *library, double *buffer, size_t count,
+                                 library_request *request)
 {
-    library_must(library, ftc_bcast(buffer, count, FTC_DOUBLE, 0, library->world));
+    library_must(library, CALL(bcast, buffer, count, FTC_DOUBLE, 0));
 }
 
 static inline void library_allgather(struct library *library, const double *send, double *recv,
-                                     size_t count)
+                                     size_t count, library_request *request)
 {
-    library_must(library, ftc_allgather(send, recv, count, FTC_DOUBLE, library->world));
+    library_must(library, CALL(allgather, send, recv, count, FTC_DOUBLE));
 }
 
 static inline void library_gather(struct library *library, const double *send, double *recv,
-                                  size_t count)
+                                  size_t count, library_request *request)
 {
-    library_must(library, ftc_gather(send, recv, count, FTC_DOUBLE, 0, library->world));
+    library_must(library, CALL(gather, send, recv, count, FTC_DOUBLE, 0));
 }
 
 static inline void library_scatter(struct library *library, const double *send, double *recv,
-                                   size_t count)
+                                   size_t count, library_request *request)
 {
-    library_must(library, ftc_scatter(send, recv, count, FTC_DOUBLE, 0, library->world));
+    library_must(library, CALL(scatter, send, recv, count, FTC_DOUBLE, 0));
 }
 
 static inline void library_alltoall(struct library *library, const double *send, double *recv,
-                                    size_t count)
+                                    size_t count, library_request *request)
 {
-    library_must(library, ftc_alltoall(send, recv, count, FTC_DOUBLE, library->world));
+    library_must(library, CALL(alltoall, send, recv, count, FTC_DOUBLE));
 }
 
 static inline void library_reduce_scatter(struct library *library, const double *send, double *recv,
-                                          size_t count)
+                                          size_t count, library_request *request)
 {
-    library_must(library,
-                 ftc_reduce_scatter_block(send, recv, count, FTC_DOUBLE, FTC_SUM, library->world));
+    library_must(library, CALL(reduce_scatter_block, send, recv, count, FTC_DOUBLE, FTC_SUM));
 }
 
 static inline void library_scan(struct library *library, const double *send, double *recv,
-                                size_t count)
+                                size_t count, library_request *request)
 {
-    library_must(library, ftc_scan(send, recv, count, FTC_DOUBLE, FTC_SUM, library->world));
+    library_must(library, CALL(scan, send, recv, count, FTC_DOUBLE, FTC_SUM));
 }
 
-static inline void library_barrier(struct library *library)
+static inline void library_barrier(struct library *library, library_request *request)
 {
-    library_must(library, ftc_barrier(library->world));
+    library_must(library, request == NULL ? ftc_barrier(library->world)
+                                          : ftc_ibarrier(library->world, request));
+}
+
+static inline void library_wait_all(struct library *library, library_request *requests, int count)
+{
+    library_must(library, ftc_wait_all(count, requests, NULL));
+}
+
+static inline void library_comm_dup(struct library *library)
+{
+    ftc_comm *copy;
+    library_must(library, ftc_comm_dup(library->world, &copy));
+    library_must(library, ftc_comm_free(&copy));
+}
+
+static inline void library_comm_split(struct library *library, int color)
+{
+    ftc_comm *part;
+    library_must(library, ftc_comm_split(library->world, color, library->rank, &part));
+    library_must(library, ftc_comm_free(&part));
 }
 #endif
 

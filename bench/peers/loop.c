@@ -1,46 +1,74 @@
 /*
  * The measuring loop, the same for ftcoll and its peers:
  *
- *   loop SECONDS OPERATION:BYTES...     OPERATION: a name of the table `operations`
+ *   loop SECONDS OPERATION:BYTES...
+ *
+ *   OPERATION   a name of the table `operations`, such as allreduce
+ *   iOPERATION  its non-blocking form: each request is waited for before the next one is started
+ *   iOPERATION-N: N requests are started, and then waited for
  *
  * BYTES are those that a rank gives to, or gets from, each other rank: of an allreduce the value,
  * of an allgather, gather, scatter, alltoall and reduce_scatter a block, as in the benchmarks of
- * others. Rank 0 prints a line for each point:
+ * others. Rank 0 prints a line for each point; a non-blocking form has an overlap, too:
  *
- *   library operation np bytes iterations median_us p99_us
+ *   library operation np bytes iterations median_us p99_us [overlap_percent]
  *
  * A batch (series.h) is a barrier, the start of the clock, K operations, a barrier and the stop of
  * the clock. The root is always 0, so an operation with a root can overlap with the next one. The
  * closing barrier makes the figure valid for all ranks. If barriers are measured, it is the last of
  * the K. p99 is the quantile over the batches. The last result of every point is checked on every
  * rank.
+ *
+ * After each batch of requests that counts come two more batches of that many requests, with these
+ * in place of the K operations: a computation alone, and the requests with this computation between
+ * start and wait. The computation is about as long as the requests where all ranks compute at the
+ * same time. The overlap is 100 (1 - (both - computation) / requests), of medians, from 0 to 100.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "bench/peers/library.h"
 #include "bench/peers/series.h"
 
-#define BYTES_MAX (1L << 30)
+#define BYTES_MAX     (1L << 30)
+#define UNDER_WAY_MAX 1024
+#define NAME_SIZE     32
+#define NAME_FORMAT   "%31[^:]"
+#define LINE_DOUBLES  8 /* of a cache line: buffers share none */
+#define TRIAL_STEPS   1000000
 
-typedef void operation_fn(struct library *library, const double *send, double *recv, size_t count);
+typedef void operation_fn(struct library *library, const double *send, double *recv, size_t count,
+                          library_request *request);
 /* Returns the right value of element i of the result, if each block has `count` elements. */
 typedef double wanted_fn(const struct library *library, size_t count, size_t i);
 
 struct operation {
     const char *name;
-    operation_fn *run; /* NULL: the barrier, which the loop calls itself */
-    wanted_fn *wanted;
+    operation_fn *run;
+    wanted_fn *wanted;        /* NULL: the operation has no data */
     bool sends_all, gets_all; /* a block for each rank, from each rank; else one block */
     bool rooted;              /* the root alone has a result */
+    bool blocks;              /* has no non-blocking form */
 };
 
 struct point {
+    char name[NAME_SIZE];
     const struct operation *operation;
-    size_t count; /* number of doubles in a block */
+    size_t count;  /* number of doubles in a block */
+    int under_way; /* requests at the same time, each with buffers of its own; 0: none */
     double *send, *recv;
+    size_t sends, gets; /* doubles from one request's buffer to the next one's */
+    library_request *request;
+    double steps; /* of the computation */
+};
+
+/* What the batches take, as rank 0 keeps it. */
+struct results {
+    struct series operations, computation, both;
 };
 
 /* --- results --- */
@@ -97,14 +125,37 @@ static double wanted_sum_so_far(const struct library *library, size_t count, siz
     return sum(library->rank + 1, i);
 }
 
-static void bcast(struct library *library, const double *send, double *recv, size_t count)
+static void bcast(struct library *library, const double *send, double *recv, size_t count,
+                  library_request *request)
 {
     (void)send;
-    library_bcast(library, recv, count);
+    library_bcast(library, recv, count, request);
+}
+
+static void barrier(struct library *library, const double *send, double *recv, size_t count,
+                    library_request *request)
+{
+    (void)send, (void)recv, (void)count;
+    library_barrier(library, request);
+}
+
+static void comm_dup(struct library *library, const double *send, double *recv, size_t count,
+                     library_request *request)
+{
+    (void)send, (void)recv, (void)count, (void)request;
+    library_comm_dup(library);
+}
+
+/* One communicator of the even ranks, and one of the odd ranks. */
+static void comm_split(struct library *library, const double *send, double *recv, size_t count,
+                       library_request *request)
+{
+    (void)send, (void)recv, (void)count, (void)request;
+    library_comm_split(library, library->rank % 2);
 }
 
 static const struct operation operations[] = {
-    {.name = "barrier"},
+    {.name = "barrier", .run = barrier},
     {.name = "allreduce", .run = library_allreduce, .wanted = wanted_sum},
     {.name = "reduce", .run = library_reduce, .wanted = wanted_sum, .rooted = true},
     {.name = "bcast", .run = bcast, .wanted = wanted_root},
@@ -125,28 +176,51 @@ static const struct operation operations[] = {
      .wanted = wanted_part_of_sum,
      .sends_all = true},
     {.name = "scan", .run = library_scan, .wanted = wanted_sum_so_far},
+    {.name = "comm_dup", .run = comm_dup, .blocks = true},
+    {.name = "comm_split", .run = comm_split, .blocks = true},
 };
 #define OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
 /* --- points --- */
 
+static const struct operation *find_operation(const char *name)
+{
+    for (size_t i = 0; i < OPERATIONS; i++)
+        if (strcmp(operations[i].name, name) == 0)
+            return &operations[i];
+    return NULL;
+}
+
+/* Read "allreduce", "iallreduce" or "iallreduce-16". */
+static bool name_parse(struct point *point)
+{
+    char plain[NAME_SIZE];
+    char *dash;
+
+    point->operation = find_operation(point->name);
+    if (point->operation != NULL)
+        return true;
+    memcpy(plain, point->name, sizeof(plain));
+    dash = strchr(plain, '-');
+    point->under_way = dash == NULL ? 1 : atoi(dash + 1);
+    if (dash != NULL)
+        *dash = '\0';
+    point->operation = plain[0] == 'i' ? find_operation(plain + 1) : NULL;
+    return point->operation != NULL && !point->operation->blocks && point->under_way > 0 &&
+           point->under_way <= UNDER_WAY_MAX;
+}
+
 static bool point_parse(struct point *point, const char *word)
 {
-    const char *colon = strchr(word, ':');
-    char *end;
-    if (colon == NULL)
+    long bytes = 0;
+    int end = 0;
+
+    *point = (struct point){.name = ""};
+    if (sscanf(word, NAME_FORMAT ":%ld%n", point->name, &bytes, &end) != 2 || word[end] != '\0' ||
+        bytes <= 0 || bytes > BYTES_MAX || bytes % (long)sizeof(double) != 0)
         return false;
-    long bytes = strtol(colon + 1, &end, 10);
-    if (*end != '\0' || bytes <= 0 || bytes > BYTES_MAX || bytes % (long)sizeof(double) != 0)
-        return false;
-    for (size_t i = 0; i < OPERATIONS; i++)
-        if (strlen(operations[i].name) == (size_t)(colon - word) &&
-            strncmp(operations[i].name, word, (size_t)(colon - word)) == 0) {
-            *point = (struct point){.operation = &operations[i],
-                                    .count = (size_t)bytes / sizeof(double)};
-            return true;
-        }
-    return false;
+    point->count = (size_t)bytes / sizeof(double);
+    return name_parse(point);
 }
 
 static double *allocate(struct library *library, size_t count)
@@ -168,83 +242,201 @@ static size_t count_of(const struct point *point, const struct library *library,
     return all ? point->count * (size_t)library->size : point->count;
 }
 
+static size_t sets_of(const struct point *point)
+{
+    return point->under_way > 0 ? (size_t)point->under_way : 1;
+}
+
+/* In whole cache lines. */
+static size_t stride_of(size_t count)
+{
+    return (count + LINE_DOUBLES - 1) / LINE_DOUBLES * LINE_DOUBLES;
+}
+
 static void point_prepare(struct point *point, struct library *library)
 {
-    size_t sends = count_of(point, library, point->operation->sends_all);
+    size_t sends = count_of(point, library, point->operation->sends_all), sets = sets_of(point);
 
-    point->send = allocate(library, sends);
-    point->recv = allocate(library, count_of(point, library, point->operation->gets_all));
-    for (size_t i = 0; i < sends; i++)
-        point->send[i] = input(library->rank, i);
+    point->sends = stride_of(sends);
+    point->gets = stride_of(count_of(point, library, point->operation->gets_all));
+    point->send = allocate(library, sets * point->sends);
+    point->recv = allocate(library, sets * point->gets);
+    point->request = calloc(sets, sizeof(point->request[0]));
+    if (point->request == NULL)
+        library_abort(library);
+    for (size_t set = 0; set < sets; set++)
+        for (size_t i = 0; i < sends; i++)
+            point->send[set * point->sends + i] = input(library->rank, i);
     if (point->operation->run == bcast && library->rank == 0)
-        memcpy(point->recv, point->send, point->count * sizeof(double));
+        memcpy(point->recv, point->send, sets * point->gets * sizeof(double));
 }
 
-/* The closing barrier is the last one of the barriers that are measured. */
-static void run(const struct point *point, struct library *library, long count)
+static void point_free(struct point *point)
 {
-    operation_fn *operation = point->operation->run;
-
-    for (long i = 1; operation == NULL && i < count; i++)
-        library_barrier(library);
-    for (long i = 0; operation != NULL && i < count; i++)
-        operation(library, point->send, point->recv, point->count);
+    free(point->send);
+    free(point->recv);
+    free(point->request);
 }
 
-static double run_batch(const struct point *point, struct library *library, long count)
+/* --- batches --- */
+
+enum phase { OPERATIONS_ALONE, COMPUTATION_ALONE, BOTH };
+
+/* Needs no memory, and a compiler cannot shorten it. */
+static void compute(double steps)
 {
-    library_barrier(library);
+    volatile double result;
+    double x = 0;
+
+    for (double i = 0; i < steps; i++)
+        x = x * 0.999 + 1;
+    result = x;
+    (void)result;
+}
+
+/* How many us a step takes where all ranks, which share the cores, compute at the same time. */
+static double time_step(const struct library *library)
+{
+    struct timespec start, end;
+    double cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
+    double share = library->size > cores ? library->size / cores : 1;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
+    compute(TRIAL_STEPS);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    return share / TRIAL_STEPS *
+           ((double)(end.tv_sec - start.tv_sec) * 1e6 +
+            (double)(end.tv_nsec - start.tv_nsec) / 1e3);
+}
+
+/* Start as many requests as are to be under way, compute if there is a computation, and wait. */
+static void run_requests(const struct point *point, struct library *library, double steps)
+{
+    for (size_t set = 0; set < (size_t)point->under_way; set++)
+        point->operation->run(library, point->send + set * point->sends,
+                              point->recv + set * point->gets, point->count, &point->request[set]);
+    compute(steps);
+    library_wait_all(library, point->request, point->under_way);
+}
+
+static void run(const struct point *point, struct library *library, long count, enum phase phase)
+{
+    /* The closing barrier is the last one of the barriers that are measured. */
+    if (point->under_way == 0 && point->operation->run == barrier)
+        count--;
+    for (long i = 0; i < count; i++)
+        if (phase == COMPUTATION_ALONE)
+            compute(point->steps);
+        else if (point->under_way > 0)
+            run_requests(point, library, phase == BOTH ? point->steps : 0);
+        else
+            point->operation->run(library, point->send, point->recv, point->count, NULL);
+}
+
+static double run_batch(const struct point *point, struct library *library, long count,
+                        enum phase phase)
+{
+    library_barrier(library, NULL);
     double start = series_now();
-    run(point, library, count);
-    library_barrier(library);
+    run(point, library, count, phase);
+    library_barrier(library, NULL);
     return series_now() - start;
+}
+
+static void check_set(const struct point *point, struct library *library, const double *recv)
+{
+    const struct operation *operation = point->operation;
+    size_t count = count_of(point, library, operation->gets_all);
+
+    for (size_t i = 0; i < count; i++) {
+        double wanted = operation->wanted(library, point->count, i);
+        if (recv[i] == wanted)
+            continue;
+        fprintf(stderr, "loop: %s of %zu doubles: element %zu on rank %d is %g, not %g\n",
+                point->name, point->count, i, library->rank, recv[i], wanted);
+        library_abort(library);
+    }
 }
 
 static void check(const struct point *point, struct library *library)
 {
     const struct operation *operation = point->operation;
-    size_t count = count_of(point, library, operation->gets_all);
 
     if (operation->wanted == NULL || (operation->rooted && library->rank != 0))
         return;
-    for (size_t i = 0; i < count; i++) {
-        double wanted = operation->wanted(library, point->count, i);
-        if (point->recv[i] == wanted)
-            continue;
-        fprintf(stderr, "loop: %s of %zu doubles: element %zu on rank %d is %g, not %g\n",
-                operation->name, point->count, i, library->rank, point->recv[i], wanted);
-        library_abort(library);
-    }
+    for (size_t set = 0; set < sets_of(point); set++)
+        check_set(point, library, point->recv + set * point->gets);
+}
+
+/* The batches of the computation, and of both, that belong to a batch of requests. */
+static void measure_overlap(struct point *point, struct library *library, struct results *results,
+                            long count)
+{
+    double computation = run_batch(point, library, count, COMPUTATION_ALONE);
+    double both = run_batch(point, library, count, BOTH);
+
+    series_add(&results->computation, computation, count);
+    series_add(&results->both, both, count);
 }
 
 /* Only rank 0 decides how the point goes on. The others learn it outside of the timed part. */
-static void measure(struct point *point, struct library *library, struct series *series,
+static void measure(struct point *point, struct library *library, struct results *results,
                     double seconds)
 {
+    double step_us = point->under_way > 0 ? time_step(library) : 1;
+    enum { NEXT, STEPS, COUNTS, DECISIONS };
+    double decision[DECISIONS] = {(double)series_start(&results->operations, seconds)};
+
+    series_start(&results->computation, seconds);
+    series_start(&results->both, seconds);
     point_prepare(point, library);
-    double count = (double)series_start(series, seconds);
-    while (count > 0) {
-        double elapsed = run_batch(point, library, (long)count);
-        if (library->rank == 0)
-            count = (double)series_next(series, elapsed);
-        library_bcast(library, &count, 1);
+    while (decision[NEXT] > 0) {
+        long count = (long)decision[NEXT];
+        double elapsed = run_batch(point, library, count, OPERATIONS_ALONE);
+        if (library->rank == 0) {
+            size_t before = results->operations.count;
+            decision[NEXT] = (double)series_next(&results->operations, elapsed);
+            decision[COUNTS] = results->operations.count > before;
+            if (before == 0) /* all batches that count have the computation of the first one */
+                decision[STEPS] = elapsed * 1e6 / (double)count / step_us;
+        }
+        library_bcast(library, decision, DECISIONS, NULL);
+        point->steps = decision[STEPS];
+        if (point->under_way > 0 && decision[COUNTS] != 0)
+            measure_overlap(point, library, results, count);
     }
     check(point, library);
-    free(point->send);
-    free(point->recv);
+    point_free(point);
 }
 
-static void report(const struct point *point, const struct library *library, struct series *series)
+static double overlap_percent(struct results *results)
 {
-    size_t bytes = point->operation->run == NULL ? 0 : point->count * sizeof(double);
-    printf("%s %s %d %zu %ld %.4f %.4f\n", LIBRARY_NAME, point->operation->name, library->size,
-           bytes, series->total, series_quantile(series, 0.5), series_quantile(series, 0.99));
+    double both = series_quantile(&results->both, 0.5);
+    double computation = series_quantile(&results->computation, 0.5);
+    double percent = 100 * (1 - (both - computation) / series_quantile(&results->operations, 0.5));
+
+    return percent < 0 ? 0 : percent > 100 ? 100 : percent;
+}
+
+static void report(const struct point *point, const struct library *library,
+                   struct results *results)
+{
+    size_t bytes = point->operation->wanted == NULL ? 0 : point->count * sizeof(double);
+    size_t sets = sets_of(point);
+
+    printf("%s %s %d %zu %ld %.4f %.4f", LIBRARY_NAME, point->name, library->size, bytes,
+           results->operations.total * (long)sets,
+           series_quantile(&results->operations, 0.5) / (double)sets,
+           series_quantile(&results->operations, 0.99) / (double)sets);
+    if (point->under_way > 0)
+        printf(" %.1f", overlap_percent(results));
+    putchar('\n');
     fflush(stdout); /* because the run may be cut short */
 }
 
 static int usage(void)
 {
-    fputs("usage: loop SECONDS OPERATION:BYTES...\nOPERATION:", stderr);
+    fputs("usage: loop SECONDS [i]OPERATION[-N]:BYTES...\nOPERATION:", stderr);
     for (size_t i = 0; i < OPERATIONS; i++)
         fprintf(stderr, " %s", operations[i].name);
     fputs("; BYTES: a multiple of 8, at most 1 GiB\n", stderr);
@@ -253,7 +445,7 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-    static struct series series;
+    static struct results results;
     struct library library;
     struct point point;
     double seconds = argc > 2 ? atof(argv[1]) : 0;
@@ -263,14 +455,14 @@ int main(int argc, char **argv)
     if (!usable)
         return usage();
     library_init(&library);
-    point = (struct point){.operation = &operations[0], .count = 1};
-    measure(&point, &library, &series,
-            seconds); /* this point is not reported: a job that has just started is slower */
+    /* A job that has just started is slower, so this point is not reported. */
+    point_parse(&point, "barrier:8");
+    measure(&point, &library, &results, seconds);
     for (int i = 2; i < argc; i++) {
         point_parse(&point, argv[i]);
-        measure(&point, &library, &series, seconds);
+        measure(&point, &library, &results, seconds);
         if (library.rank == 0)
-            report(&point, &library, &series);
+            report(&point, &library, &results);
     }
     library_finalize(&library);
     return 0;

@@ -46,13 +46,17 @@ static void calibrate(struct series *series, double elapsed_s)
     series->operations = (long)((double)series->operations * growth) + 1;
 }
 
+void series_add(struct series *series, double elapsed_s, long operations)
+{
+    series->figures[series->count++] = elapsed_s * 1e6 / (double)operations;
+    series->total += operations;
+}
+
 long series_next(struct series *series, double elapsed_s)
 {
     bool over = series_now() - series->start_s >= series->limit_s;
-    if (series->calibrated || over) {
-        series->figures[series->count++] = elapsed_s * 1e6 / (double)series->operations;
-        series->total += series->operations;
-    }
+    if (series->calibrated || over)
+        series_add(series, elapsed_s, series->operations);
     if (over || series->count == SERIES_MAX)
         return 0;
     if (!series->calibrated)

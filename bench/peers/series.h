@@ -32,6 +32,10 @@ long series_start(struct series *series, double seconds);
  * there is none. */
 long series_next(struct series *series, double elapsed_s);
 
+/* Add the figure of a batch of so many operations that took `elapsed_s`. series_next() does so for
+ * the batches that count. A series that follows another one has only this. */
+void series_add(struct series *series, double elapsed_s, long operations);
+
 /* Returns the quantile `part` of the figures, from 0 to 1; 0.5 is the median. Sorts the figures. */
 double series_quantile(struct series *series, double part);
 

@@ -15,12 +15,19 @@ static void print_how(const struct ftc_perf_how *how)
 {
     printf(",%d", how->f);
     if (how->dissemination != NULL)
-        printf(",%s,%s,%s\n", how->dissemination, how->tree, how->correction);
+        printf(",%s,%s,%s", how->dissemination, how->tree, how->correction);
     else
-        puts(",,,");
+        fputs(",,,", stdout);
 }
 
-static void print_rows(const struct ftc_perf_table *table)
+/* --nonblocking: `under_way` is 0 without it. */
+static void print_overlap(const struct ftc_perf_overlap *overlap, int under_way)
+{
+    if (under_way > 0)
+        printf(",%d,%.3f,%.3f,%.1f", under_way, overlap->compute, overlap->both, overlap->percent);
+}
+
+static void print_rows(const struct ftc_perf_table *table, int under_way)
 {
     for (int i = 0; i < table->rows; i++) {
         const struct ftc_perf_row *row = &table->row[i];
@@ -31,6 +38,8 @@ static void print_rows(const struct ftc_perf_table *table)
         if (row->bytes > 0)
             printf("%.3f", ftc_perf_bandwidth(row));
         print_how(&row->how);
+        print_overlap(&row->overlap, under_way);
+        putchar('\n');
     }
 }
 
@@ -47,9 +56,14 @@ static void print_ranks(const struct ftc_perf_job *job, const struct ftc_perf_ta
             printf("%d,%d,%.3f,%.3f,%.3f,%.3f", row->samples, rank, row->rank[rank].median,
                    row->rank[rank].p99, row->median, row->spread);
             print_how(&row->how);
+            putchar('\n');
         }
     }
 }
+
+#define PLAIN_HEAD                                                                                 \
+    "operation,algorithm,ranks,bytes,samples,batch,median_us,p99_us,min_us,max_us,mb_per_s,"       \
+    "f,dissemination,tree,correction"
 
 static const char *head_of(const struct ftc_perf_options *options)
 {
@@ -59,8 +73,9 @@ static const char *head_of(const struct ftc_perf_options *options)
     if (options->per_rank)
         return "operation,algorithm,ranks,bytes,samples,rank,median_us,p99_us,slowest_us,spread_us,"
                "f,dissemination,tree,correction";
-    return "operation,algorithm,ranks,bytes,samples,batch,median_us,p99_us,min_us,max_us,mb_per_s,"
-           "f,dissemination,tree,correction";
+    if (options->under_way > 0)
+        return PLAIN_HEAD ",under_way,compute_us,overlapped_us,overlap_percent";
+    return PLAIN_HEAD;
 }
 
 static void print_kills(const struct ftc_perf_table *table, size_t bytes)
@@ -71,6 +86,7 @@ static void print_kills(const struct ftc_perf_table *table, size_t bytes)
         print_size(table->operation->sized ? bytes : 0);
         printf("%d,%d,%.3f,%.3f", kill->rank, kill->survivors, kill->first, kill->last);
         print_how(&table->how);
+        putchar('\n');
     }
 }
 
@@ -86,6 +102,6 @@ int ftc_perf_print_csv(void *arg)
         else if (options->per_rank)
             print_ranks(results->job, &results->table[i]);
         else
-            print_rows(&results->table[i]);
+            print_rows(&results->table[i], (int)options->under_way);
     return 0;
 }

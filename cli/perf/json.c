@@ -48,20 +48,29 @@ static json_t *ranks_json(const struct ftc_perf_job *job, const struct ftc_perf_
     return ranks;
 }
 
+/* NULL without --nonblocking, where there are no such times. */
+static json_t *overlap_json(const struct ftc_perf_overlap *overlap)
+{
+    if (overlap->both == 0)
+        return NULL;
+    return json_pack("{s:f, s:f, s:f}", "compute_us", rounded(overlap->compute), "overlapped_us",
+                     rounded(overlap->both), "percent", rounded(overlap->percent));
+}
+
 static json_t *row_json(const struct ftc_perf_job *job, const struct ftc_perf_row *row)
 {
     return json_pack(
-        "{s:o*, s:s, s:o, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*, s:o*, s:o*, s:o*}", //
-        "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL,              //
-        "algorithm", row->how.algorithm, "broadcast", spread_json(&row->how),               //
-        "f", row->how.f,                                                                    //
-        "ranks", row->ranks, "samples", row->samples, "batch", row->batch,                  //
-        "median_us", rounded(row->median), "p99_us", rounded(row->p99),                     //
-        "min_us", rounded(row->least), "max_us", rounded(row->most),                        //
+        "{s:o*, s:s, s:o, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*, s:o*, s:o*, s:o*, s:o*}", //
+        "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL,                    //
+        "algorithm", row->how.algorithm, "broadcast", spread_json(&row->how),                     //
+        "f", row->how.f,                                                                          //
+        "ranks", row->ranks, "samples", row->samples, "batch", row->batch,                        //
+        "median_us", rounded(row->median), "p99_us", rounded(row->p99),                           //
+        "min_us", rounded(row->least), "max_us", rounded(row->most),                              //
         "mb_per_s", row->bytes > 0 ? json_real(rounded(ftc_perf_bandwidth(row))) : NULL, "gossip",
         gossip_json(&row->gossip), "spread_us",
-        row->rank != NULL ? json_real(rounded(row->spread)) : NULL, "by_rank",
-        ranks_json(job, row));
+        row->rank != NULL ? json_real(rounded(row->spread)) : NULL, "by_rank", ranks_json(job, row),
+        "overlap", overlap_json(&row->overlap));
 }
 
 static json_t *kill_json(const struct ftc_perf_kill *kill)
@@ -111,9 +120,10 @@ int ftc_perf_print_json(void *arg)
     struct ftc_perf_how as_set = {set->algorithm, set->dissemination, set->tree, set->correction,
                                   set->f};
     json_t *document = json_pack(
-        "{s:i, s:s, s:i, s:i, s:i, s:o, s:b, s:o*, s:o}", "schema", 1, "version", ftc_version(),
-        "ranks", results->job->size, "living", results->job->living, "f", set->f, "broadcast",
-        spread_json(&as_set), "synchronise", options->synchronise, "seed",
+        "{s:i, s:s, s:i, s:i, s:i, s:o, s:b, s:o*, s:o*, s:o}", "schema", 1, "version",
+        ftc_version(), "ranks", results->job->size, "living", results->job->living, "f", set->f,
+        "broadcast", spread_json(&as_set), "synchronise", options->synchronise, "under_way",
+        options->under_way > 0 ? json_integer((json_int_t)options->under_way) : NULL, "seed",
         options->kills > 0 ? json_integer((json_int_t)options->seed) : NULL, "tables", tables);
     bool good = document != NULL && json_array_size(tables) == (size_t)results->tables &&
                 json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS)) == 0;

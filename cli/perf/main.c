@@ -87,7 +87,8 @@ static int measure_all(struct ftc_perf_results *results, struct ftc_perf_job *jo
     struct ftc_perf_bench bench = {.job = job, .options = options};
     struct ftc_perf_deaths *deaths = NULL;
     uint64_t random = options->seed;
-    int rc = ftc_perf_buffers_init(&bench.buffers, room(options, job), job->size);
+    int rc = ftc_perf_buffers_init(&bench.buffers, room(options, job), job->size,
+                                   options->under_way > 0 ? (int)options->under_way : 1);
 
     if (rc == 0 && options->kills > 0)
         rc = ftc_perf_deaths_init(job, &deaths);

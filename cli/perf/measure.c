@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/perf/overlap.h"
 #include "cli/perf/ranks.h"
 
 #define SAMPLES_MIN    3
@@ -35,12 +36,19 @@ static int check_result(struct ftc_perf_bench *bench)
     size_t count = bench->bytes / sizeof(double);
     int living = bench->job->living;
 
-    ftc_perf_operation_fill(bench->operation, bench->job, &bench->buffers, count);
+    for (int set = 0; set < bench->buffers.sets; set++) {
+        struct ftc_perf_buffers own = ftc_perf_buffers_of(&bench->buffers, set);
+        ftc_perf_operation_fill(bench->operation, bench->job, &own, count);
+    }
     if (ftc_perf_run(bench, 1) != 0)
         return -1;
     bench->how = bench->operation->baseline ? (struct ftc_perf_how){.algorithm = "unprotected"}
                                             : ftc_perf_job_how(bench->job);
-    size_t wrong = ftc_perf_operation_wrong(bench->operation, bench->job, &bench->buffers, count);
+    size_t wrong = count;
+    for (int set = 0; wrong == count && set < bench->buffers.sets; set++) {
+        struct ftc_perf_buffers own = ftc_perf_buffers_of(&bench->buffers, set);
+        wrong = ftc_perf_operation_wrong(bench->operation, bench->job, &own, count);
+    }
     if (ftc_perf_job_agree(bench->job) != 0)
         return -1;
     bool bad = wrong < count && bench->job->living == living && !bench->failed;
@@ -193,8 +201,12 @@ static int measure_once(struct ftc_perf_bench *bench, double samples[], struct f
     if (rc != 0)
         return rc;
     *row = (struct ftc_perf_row){.bytes = bench->bytes, .how = bench->how, .rank = row->rank};
-    rc = row->rank != NULL ? ftc_perf_ranks_measure(bench, us, samples, row)
-                           : take_samples(bench, us, samples, &row->samples, &row->batch);
+    if (row->rank != NULL)
+        rc = ftc_perf_ranks_measure(bench, us, samples, row);
+    else if (bench->options->under_way > 0)
+        rc = ftc_perf_overlap_measure(bench, us, samples, row);
+    else
+        rc = take_samples(bench, us, samples, &row->samples, &row->batch);
     if (rc == 0)
         rc = ask_gossip(bench, &row->gossip);
     if (rc != 0)

@@ -16,6 +16,8 @@ struct ftc_perf_bench {
     bool failed;  /* an operation failed at this rank and may be repeated; `cause` says why */
     const char *cause;
     struct ftc_perf_how how; /* how the operation ran that was checked */
+    uint64_t steps;          /* of the computation between start and wait: ftc_perf_compute() */
+    double computed;         /* by it */
 };
 
 /* What the last gossip aggregation took. Each value is the greatest over the ranks, except
@@ -32,6 +34,13 @@ struct ftc_perf_rank {
     double median, p99;
 };
 
+/* With --nonblocking, for one operation: overlap.h. */
+struct ftc_perf_overlap {
+    double compute; /* the computation alone */
+    double both;    /* the operation, with the computation between its start and the wait */
+    double percent; /* 100 (1 - (both - compute) / median), from 0 to 100 */
+};
+
 /* Times in microseconds. */
 struct ftc_perf_row {
     size_t bytes;
@@ -40,12 +49,14 @@ struct ftc_perf_row {
     double median, p99, least, most;
     struct ftc_perf_how how;
     struct ftc_perf_gossip gossip;
+    struct ftc_perf_overlap overlap;
     struct ftc_perf_rank *rank; /* by rank; NULL without --per-rank */
     double spread;              /* with --per-rank: between the first and the last rank */
 };
 
-/* run.c: run the operation `times` times. An operation that fails because ranks failed is noted in
- * bench->failed. */
+/* run.c: run the operation `times` times; with --nonblocking, that many times as many operations
+ * as are to be under way. An operation that fails because ranks failed is noted in bench->failed.
+ */
 int ftc_perf_run(struct ftc_perf_bench *bench, uint64_t times);
 /* Check a result, and warm up. *us is then the time of an operation in a quick batch, the same at
  * every rank. */

@@ -102,6 +102,15 @@ double ftc_perf_clamp(double value, double least, double most)
     return value < least ? least : value > most ? most : value;
 }
 
+double ftc_perf_compute(uint64_t steps)
+{
+    double x = 0;
+
+    for (uint64_t i = 0; i < steps; i++)
+        x = x * 0.999 + 1;
+    return x;
+}
+
 uint64_t ftc_perf_random(uint64_t *state, uint64_t below)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15;

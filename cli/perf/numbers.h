@@ -29,6 +29,9 @@ double ftc_perf_quantile(const double sorted[], int count, double part);
 void ftc_perf_sort(double values[], int count);
 double ftc_perf_clamp(double value, double least, double most);
 
+/* Compute, in so many steps that need no memory. Use the result, or a compiler leaves them out. */
+double ftc_perf_compute(uint64_t steps);
+
 /* Returns the next number of the random sequence of a seed (splitmix64), less than `below` > 0. */
 uint64_t ftc_perf_random(uint64_t *state, uint64_t below);
 

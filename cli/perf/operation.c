@@ -8,139 +8,185 @@
 
 #define PERIOD    7 /* not a power of two, so that an element in the wrong place is found */
 #define UNTOUCHED (-1.0)
+#define LINE      64 /* bytes of a cache line: buffers share none */
+
+/* The blocking form of a call, or with a request its non-blocking form. The arguments are those
+ * before the communicator. */
+#define CALL(NAME, ...)                                                                            \
+    (request == NULL ? ftc_##NAME(__VA_ARGS__, job->world)                                         \
+                     : ftc_i##NAME(__VA_ARGS__, job->world, request))
 
 static int run_allreduce(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                         size_t count)
+                         size_t count, ftc_request **request)
 {
-    return ftc_allreduce(b->send, b->recv, count, FTC_DOUBLE, FTC_SUM, job->world);
+    return CALL(allreduce, b->send, b->recv, count, FTC_DOUBLE, FTC_SUM);
 }
 
 static int run_reduce(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                      size_t count)
+                      size_t count, ftc_request **request)
 {
-    return ftc_reduce(b->send, b->recv, count, FTC_DOUBLE, FTC_SUM, job->lead, job->world);
+    return CALL(reduce, b->send, b->recv, count, FTC_DOUBLE, FTC_SUM, job->lead);
 }
 
-static int run_bcast(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count)
+static int run_bcast(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count,
+                     ftc_request **request)
 {
-    return ftc_bcast(b->send, count, FTC_DOUBLE, job->lead, job->world);
+    return CALL(bcast, b->send, count, FTC_DOUBLE, job->lead);
 }
 
 static int run_barrier(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                       size_t count)
+                       size_t count, ftc_request **request)
 {
     (void)b, (void)count;
-    return ftc_barrier(job->world);
+    return request == NULL ? ftc_barrier(job->world) : ftc_ibarrier(job->world, request);
 }
 
 static int run_validate(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                        size_t count)
+                        size_t count, ftc_request **request)
 {
-    int failed;
+    int *failed = (int *)b->recv; /* is there until a request has ended */
 
-    (void)b, (void)count;
-    return ftc_validate_global(job->world, &failed);
+    (void)count;
+    return request == NULL ? ftc_validate_global(job->world, failed)
+                           : ftc_ivalidate_global(job->world, failed, request);
 }
 
 static int run_gossip(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                      size_t count)
+                      size_t count, ftc_request **request)
 {
+    (void)request;
     return ftc_gossip_allreduce(b->send, b->recv, count, FTC_SUM, NULL, job->world);
 }
 
 static int run_doubling(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                        size_t count)
+                        size_t count, ftc_request **request)
 {
+    (void)request;
     return ftc_baseline_allreduce(FTC_DOUBLING_PLAIN, b->send, b->recv, count, job->world);
 }
 
 static int run_rabenseifner(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                            size_t count)
+                            size_t count, ftc_request **request)
 {
+    (void)request;
     return ftc_baseline_allreduce(FTC_DOUBLING_RABENSEIFNER, b->send, b->recv, count, job->world);
 }
 
-static int run_voted(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count)
+static int run_voted(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count,
+                     ftc_request **request)
 {
+    (void)request;
     return ftc_baseline_allreduce(FTC_DOUBLING_VOTED, b->send, b->recv, count, job->world);
 }
 
 /* --- blocks of each rank --- */
 
 static int run_allgather(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                         size_t count)
+                         size_t count, ftc_request **request)
 {
-    return ftc_allgather(b->send, b->recv, count, FTC_DOUBLE, job->world);
+    return CALL(allgather, b->send, b->recv, count, FTC_DOUBLE);
 }
 
 static int run_allgatherv(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                          size_t count)
+                          size_t count, ftc_request **request)
 {
-    return ftc_allgatherv(b->send, count, b->recv, b->counts, b->displs, FTC_DOUBLE, job->world);
+    return CALL(allgatherv, b->send, count, b->recv, b->counts, b->displs, FTC_DOUBLE);
 }
 
 static int run_gather(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                      size_t count)
+                      size_t count, ftc_request **request)
 {
-    return ftc_gather(b->send, b->recv, count, FTC_DOUBLE, job->lead, job->world);
+    return CALL(gather, b->send, b->recv, count, FTC_DOUBLE, job->lead);
 }
 
 static int run_gatherv(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                       size_t count)
+                       size_t count, ftc_request **request)
 {
-    return ftc_gatherv(b->send, count, b->recv, b->counts, b->displs, FTC_DOUBLE, job->lead,
-                       job->world);
+    return CALL(gatherv, b->send, count, b->recv, b->counts, b->displs, FTC_DOUBLE, job->lead);
 }
 
 static int run_scatter(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                       size_t count)
+                       size_t count, ftc_request **request)
 {
-    return ftc_scatter(b->send, b->recv, count, FTC_DOUBLE, job->lead, job->world);
+    return CALL(scatter, b->send, b->recv, count, FTC_DOUBLE, job->lead);
 }
 
 static int run_scatterv(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                        size_t count)
+                        size_t count, ftc_request **request)
 {
-    return ftc_scatterv(b->send, b->counts, b->displs, b->recv, count, FTC_DOUBLE, job->lead,
-                        job->world);
+    return CALL(scatterv, b->send, b->counts, b->displs, b->recv, count, FTC_DOUBLE, job->lead);
 }
 
 static int run_alltoall(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                        size_t count)
+                        size_t count, ftc_request **request)
 {
-    return ftc_alltoall(b->send, b->recv, count, FTC_DOUBLE, job->world);
+    return CALL(alltoall, b->send, b->recv, count, FTC_DOUBLE);
 }
 
 static int run_alltoallv(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                         size_t count)
+                         size_t count, ftc_request **request)
 {
     (void)count;
-    return ftc_alltoallv(b->send, b->counts, b->displs, b->recv, b->counts, b->displs, FTC_DOUBLE,
-                         job->world);
+    return CALL(alltoallv, b->send, b->counts, b->displs, b->recv, b->counts, b->displs,
+                FTC_DOUBLE);
 }
 
 static int run_reduce_scatter_block(const struct ftc_perf_job *job,
-                                    const struct ftc_perf_buffers *b, size_t count)
+                                    const struct ftc_perf_buffers *b, size_t count,
+                                    ftc_request **request)
 {
-    return ftc_reduce_scatter_block(b->send, b->recv, count, FTC_DOUBLE, FTC_SUM, job->world);
+    return CALL(reduce_scatter_block, b->send, b->recv, count, FTC_DOUBLE, FTC_SUM);
 }
 
 static int run_reduce_scatter(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                              size_t count)
+                              size_t count, ftc_request **request)
 {
     (void)count;
-    return ftc_reduce_scatter(b->send, b->recv, b->counts, FTC_DOUBLE, FTC_SUM, job->world);
+    return CALL(reduce_scatter, b->send, b->recv, b->counts, FTC_DOUBLE, FTC_SUM);
 }
 
-static int run_scan(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count)
+static int run_scan(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count,
+                    ftc_request **request)
 {
-    return ftc_scan(b->send, b->recv, count, FTC_DOUBLE, FTC_SUM, job->world);
+    return CALL(scan, b->send, b->recv, count, FTC_DOUBLE, FTC_SUM);
 }
 
 static int run_exscan(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
-                      size_t count)
+                      size_t count, ftc_request **request)
 {
-    return ftc_exscan(b->send, b->recv, count, FTC_DOUBLE, FTC_SUM, job->world);
+    return CALL(exscan, b->send, b->recv, count, FTC_DOUBLE, FTC_SUM);
+}
+
+/* --- communicators --- */
+
+/* Where the communicator is that a creation makes. */
+static ftc_comm **child_of(const struct ftc_perf_buffers *b)
+{
+    return (ftc_comm **)b->recv;
+}
+
+static int run_comm_dup(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                        size_t count, ftc_request **request)
+{
+    (void)count;
+    return request == NULL ? ftc_comm_dup(job->world, child_of(b))
+                           : ftc_comm_idup(job->world, child_of(b), request);
+}
+
+/* Even ranks get one communicator, and odd ranks another one. */
+static int run_comm_split(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                          size_t count, ftc_request **request)
+{
+    int color = job->rank % 2, key = job->rank;
+
+    (void)count;
+    return request == NULL ? ftc_comm_split(job->world, color, key, child_of(b))
+                           : ftc_comm_isplit(job->world, color, key, child_of(b), request);
+}
+
+static int free_child(const struct ftc_perf_buffers *b)
+{
+    return ftc_comm_free(child_of(b));
 }
 
 /* --- inputs and results --- */
@@ -264,15 +310,25 @@ const struct ftc_perf_operation ftc_perf_operations[FTC_PERF_OPERATIONS] = {
      .sends_blocks = true},
     {ROW(scan, "scan, sum of doubles", result_everywhere, expected_scan)},
     {ROW(exscan, "exscan, sum of doubles", result_everywhere, expected_exscan)},
-    {ROW(gossip, "gossip aggregation, sum of doubles", result_everywhere, expected_sum),
+    {.name = "comm_dup",
+     .what = "comm_dup and comm_free",
+     .run = run_comm_dup,
+     .finish = free_child,
      .apart = true},
+    {.name = "comm_split",
+     .what = "comm_split into even and odd ranks, and comm_free",
+     .run = run_comm_split,
+     .finish = free_child,
+     .apart = true},
+    {ROW(gossip, "gossip aggregation, sum of doubles", result_everywhere, expected_sum),
+     .apart = true, .blocks = true},
     {ROW(doubling, "recursive doubling, sum of doubles", result_everywhere, expected_sum),
-     .apart = true, .baseline = true},
+     .apart = true, .blocks = true, .baseline = true},
     {ROW(rabenseifner, "Rabenseifner's allreduce, sum of doubles", result_everywhere, expected_sum),
-     .apart = true, .baseline = true},
+     .apart = true, .blocks = true, .baseline = true},
     {ROW(voted, "recursive doubling three times with a vote, sum of doubles", result_everywhere,
          expected_sum),
-     .apart = true, .baseline = true},
+     .apart = true, .blocks = true, .baseline = true},
 };
 
 /* --- buffers --- */
@@ -283,18 +339,26 @@ size_t ftc_perf_operation_blocks(const struct ftc_perf_operation *operation,
     return operation->sends_blocks || operation->gets_blocks ? (size_t)job->size : 1;
 }
 
-int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes, int ranks)
+int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes, int ranks, int sets)
 {
     size_t *counts = calloc(2 * (size_t)ranks, sizeof(*counts));
+    size_t stride = (bytes + LINE - 1) / LINE * LINE;
 
-    *buffers = (struct ftc_perf_buffers){.send = calloc(1, bytes),
-                                         .recv = calloc(1, bytes),
-                                         .counts = counts,
-                                         .displs = counts != NULL ? counts + ranks : NULL};
-    if (buffers->send == NULL || buffers->recv == NULL || counts == NULL)
-        return ftc_perf_fail(
-            "no memory for two buffers of %zu bytes in each rank; give a smaller -m", bytes);
-    return 0;
+    *buffers = (struct ftc_perf_buffers){
+        .send = calloc((size_t)sets, stride),
+        .recv = calloc((size_t)sets, stride),
+        .counts = counts,
+        .displs = counts != NULL ? counts + ranks : NULL,
+        .sets = sets,
+        .stride = stride / sizeof(double),
+        .request = calloc((size_t)sets, sizeof(ftc_request *)),
+        .status = calloc((size_t)sets, sizeof(ftc_status)),
+    };
+    if (buffers->send != NULL && buffers->recv != NULL && counts != NULL &&
+        buffers->request != NULL && buffers->status != NULL)
+        return 0;
+    return ftc_perf_fail("no memory for %d buffers of %zu bytes in each rank; give a smaller -m",
+                         2 * sets, bytes);
 }
 
 void ftc_perf_buffers_fini(struct ftc_perf_buffers *buffers)
@@ -302,6 +366,17 @@ void ftc_perf_buffers_fini(struct ftc_perf_buffers *buffers)
     free(buffers->send);
     free(buffers->recv);
     free(buffers->counts);
+    free(buffers->request);
+    free(buffers->status);
+}
+
+struct ftc_perf_buffers ftc_perf_buffers_of(const struct ftc_perf_buffers *buffers, int set)
+{
+    struct ftc_perf_buffers own = *buffers;
+
+    own.send += buffers->stride * (size_t)set;
+    own.recv += buffers->stride * (size_t)set;
+    return own;
 }
 
 void ftc_perf_operation_fill(const struct ftc_perf_operation *operation,

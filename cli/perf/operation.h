@@ -7,9 +7,14 @@
 
 #include "cli/perf/job.h"
 
+/* For each operation that is under way at the same time there is a set of two buffers. */
 struct ftc_perf_buffers {
-    double *send, *recv;     /* bcast uses only `send` */
+    double *send, *recv;     /* of the first set; bcast uses only `send` */
     size_t *counts, *displs; /* of the functions that take a count for each rank: all alike */
+    int sets;
+    size_t stride; /* from one set to the next, in doubles */
+    ftc_request **request;
+    ftc_status *status;
 };
 
 struct ftc_perf_operation {
@@ -18,11 +23,14 @@ struct ftc_perf_operation {
     bool sized;       /* takes a vector; if false, it is measured once */
     bool overlaps;    /* a rank may have finished it before other ranks have called it */
     bool apart;       /* is not one of "all" */
+    bool blocks;      /* has no non-blocking form */
     /* The size is that of one block. `send`, or the result, has a block for each rank. */
     bool sends_blocks, gets_blocks;
-    /* Run the operation once. Returns a code of ftcoll.h. */
-    int (*run)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers,
-               size_t count);
+    /* Run the operation once, or if `request` is not NULL, start it. Returns a code of ftcoll.h. */
+    int (*run)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers, size_t count,
+               ftc_request **request);
+    /* Give up what the operation has made. The time of this counts. NULL: it makes nothing. */
+    int (*finish)(const struct ftc_perf_buffers *buffers);
     /* Returns the result at this rank, for inputs by ftc_perf_operation_fill(), or NULL if this
      * rank has none. */
     const double *(*result)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers);
@@ -31,15 +39,18 @@ struct ftc_perf_operation {
     bool baseline; /* tolerates no failures and is not in the API: baseline/baseline.h */
 };
 
-#define FTC_PERF_OPERATIONS 21
+#define FTC_PERF_OPERATIONS 23
 extern const struct ftc_perf_operation ftc_perf_operations[FTC_PERF_OPERATIONS];
 
 /* How many blocks the larger one of its buffers has. */
 size_t ftc_perf_operation_blocks(const struct ftc_perf_operation *operation,
                                  const struct ftc_perf_job *job);
 
-int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes, int ranks);
+/* `bytes`: of a buffer. */
+int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes, int ranks, int sets);
 void ftc_perf_buffers_fini(struct ftc_perf_buffers *buffers);
+/* The same with one set, the `set`-th. It is a view, and owns nothing. */
+struct ftc_perf_buffers ftc_perf_buffers_of(const struct ftc_perf_buffers *buffers, int set);
 
 /* Fill in the input of this rank: small whole numbers, so that sums are exact. */
 void ftc_perf_operation_fill(const struct ftc_perf_operation *operation,

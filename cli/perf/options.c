@@ -10,8 +10,9 @@
 #include "base/wrap.h"
 #include "cli/perf/baseline/baseline.h"
 
-#define SECONDS_MAX 3600
-#define KILLS_MAX   4094 /* two ranks fewer than ftrun starts at most */
+#define SECONDS_MAX   3600
+#define KILLS_MAX     4094 /* two ranks fewer than ftrun starts at most */
+#define UNDER_WAY_MAX 1024
 
 struct row {
     const char *name;
@@ -56,6 +57,19 @@ static bool take_per_rank(struct ftc_perf_options *options, const char *text)
 {
     (void)text;
     return options->per_rank = true;
+}
+
+static bool take_nonblocking(struct ftc_perf_options *options, const char *text)
+{
+    (void)text;
+    if (options->under_way == 0)
+        options->under_way = 1;
+    return true;
+}
+
+static bool take_under_way(struct ftc_perf_options *options, const char *text)
+{
+    return ftc_perf_whole_read(text, 1, UNDER_WAY_MAX, &options->under_way);
 }
 
 static bool take_kills(struct ftc_perf_options *options, const char *text)
@@ -112,6 +126,11 @@ static const struct row rows[] = {
     {"synchronise", 'b', NULL, "a barrier before each operation, outside the time that is measured",
      take_synchronise, NULL},
     {"per-rank", 'r', NULL, "time each rank, and how far apart the ranks are", take_per_rank, NULL},
+    {"nonblocking", 'n', NULL,
+     "the non-blocking forms, and how far they overlap with a computation", take_nonblocking, NULL},
+    {"under-way", 'u', "N",
+     "start N operations, and wait for all of them (default: 1; includes --nonblocking)",
+     take_under_way, "a number of operations from 1 to 1024"},
     {"kill", 'k', "N",
      "kill N ranks, one after the other, and time how long the survivors take to go on", take_kills,
      "a number of ranks from 1 to 4094"},
@@ -183,11 +202,13 @@ static bool read_option(struct ftc_perf_options *options, int code, const char *
 
 static bool read_operation(struct ftc_perf_options *options, const char *name)
 {
-    bool all = strcmp(name, "all") == 0, found = false;
+    bool all = strcmp(name, "all") == 0, creations = strcmp(name, "comm") == 0, found = false;
 
     for (int i = 0; i < FTC_PERF_OPERATIONS; i++) {
         const struct ftc_perf_operation *operation = &ftc_perf_operations[i];
-        if (all ? operation->apart : strcmp(name, operation->name) != 0)
+        if (all         ? operation->apart
+            : creations ? operation->finish == NULL
+                        : strcmp(name, operation->name) != 0)
             continue;
         found = true;
         if (options->operations == FTC_PERF_OPERATIONS)
@@ -199,7 +220,7 @@ static bool read_operation(struct ftc_perf_options *options, const char *name)
            refuse(
                options,
                "\"%s\" is no operation; give allreduce, reduce, bcast, ... (ftcoll-perf --help), "
-               "all, gossip, doubling, rabenseifner or voted",
+               "all, comm, gossip, doubling, rabenseifner or voted",
                name);
 }
 
@@ -207,6 +228,14 @@ static const struct ftc_perf_operation *any_baseline(const struct ftc_perf_optio
 {
     for (int i = 0; i < options->operations; i++)
         if (options->operation[i]->baseline)
+            return options->operation[i];
+    return NULL;
+}
+
+static const struct ftc_perf_operation *any_that_blocks(const struct ftc_perf_options *options)
+{
+    for (int i = 0; i < options->operations; i++)
+        if (options->operation[i]->blocks)
             return options->operation[i];
     return NULL;
 }
@@ -247,6 +276,12 @@ static bool check(struct ftc_perf_options *options)
     if (options->per_rank && (options->kills > 0 || options->synchronise))
         return refuse(options,
                       "--per-rank goes with neither --kill nor --synchronise; leave it out");
+    if (options->under_way > 0 && (options->kills > 0 || options->per_rank || options->synchronise))
+        return refuse(options, "--nonblocking goes with neither --kill, --per-rank nor "
+                               "--synchronise; leave it out");
+    if (options->under_way > 0 && any_that_blocks(options) != NULL)
+        return refuse(options, "%s has no non-blocking form; measure it without --nonblocking",
+                      any_that_blocks(options)->name);
     if (options->plot != NULL && !options->per_rank && !any_sized(options))
         return refuse(options,
                       "--plot needs an operation that has sizes: allreduce, reduce or bcast");
@@ -299,23 +334,8 @@ bool ftc_perf_option(int i, struct ftc_option_text *text)
 
 #define HELP_COLUMN 26
 
-static void print_help(const void *arg, FILE *out)
+static void print_method(FILE *out)
 {
-    (void)arg;
-    fputs("usage: ftrun -np N ftcoll-perf [options] OPERATION...\n"
-          "Measure collective operations: allreduce, reduce, bcast, barrier, validate, allgather, "
-          "allgatherv, gather, gatherv, scatter, scatterv, alltoall, alltoallv, "
-          "reduce_scatter_block, reduce_scatter, scan, exscan, or all of these; or gossip.\n"
-          "For comparison, measure allreduces that tolerate no failure: doubling, rabenseifner, "
-          "voted.\n\n",
-          out);
-    for (int i = 0; i < ROWS; i++) {
-        char name[64];
-        snprintf(name, sizeof(name), "-%c, --%s%s%s", rows[i].letter, rows[i].name,
-                 rows[i].argument != NULL ? " " : "",
-                 rows[i].argument != NULL ? rows[i].argument : "");
-        fprintf(out, "  %-*s%s\n", HELP_COLUMN, name, rows[i].help);
-    }
     fputs(
         "\n"
         "Method. Each size begins with an operation whose result is checked. A warm-up and the "
@@ -333,12 +353,29 @@ static void print_help(const void *arg, FILE *out)
         "samples is "
         "their maximum. Sums are of double. Where a buffer has a block for each rank, the size is "
         "that of a block, and all blocks together are not larger than the largest "
-        "size. If a rank dies, its size is measured again with the ranks that are left.\n\n"
+        "size. If a rank dies, its size is measured again with the ranks that are left.\n\n",
+        out);
+}
+
+static void print_modes(FILE *out)
+{
+    fputs(
         "With --per-rank all ranks call at one moment of their clock, so they must be on one host. "
         "The time\n"
         "of a rank runs from the call of the lowest living rank, the root, until the rank has "
         "returned. The\n"
         "spread is the time from the first to the last of the other ranks.\n\n"
+        "With --nonblocking an operation is started and waited for, and with --under-way N so are "
+        "N "
+        "operations together. A sample is three batches, each of about 1 ms and with a barrier at "
+        "its end: the operations; a computation alone, which takes about as long; and the "
+        "operations with this computation between start and wait. All times are those of one "
+        "operation. The overlap is 100 (1 - (overlapped - compute) / median), from 0 to 100 "
+        "percent. It is 100 where the computation hides the operations, and 0 where nothing is "
+        "gained.\n\n"
+        "comm_dup and comm_split include ftc_comm_free(). comm_split makes two communicators at "
+        "the "
+        "same time, of the even and of the odd ranks.\n\n"
         "gossip is ftc_gossip_allreduce() with the settings of ftrun --set gossip.*. Each row ends "
         "with "
         "numbers of its last operation: the messages of a rank, and the us until all had "
@@ -350,14 +387,40 @@ static void print_help(const void *arg, FILE *out)
         "set has "
         "the rank: on the first survivor, and on the last. Each death leaves fewer ranks; at least "
         "two must "
-        "remain. ftrun then exits with 0, unless --max-failures forbids so many.\n\n"
-        "Examples:\n"
-        "  ftrun -np 16 ftcoll-perf allreduce\n"
-        "  ftrun -np 16 ftcoll-perf -m 8:64K --csv all\n"
-        "  ftrun -np 16 ftcoll-perf --kill 10 allreduce\n"
-        "  ftrun -np 16 ftcoll-perf --per-rank -m 8 --plot ranks.svg bcast\n\n"
-        "Exit code: 0; 1 an error, or a wrong result; 2 wrong use.\n",
+        "remain. ftrun then exits with 0, unless --max-failures forbids so many.\n\n",
         out);
+}
+
+static void print_help(const void *arg, FILE *out)
+{
+    (void)arg;
+    fputs("usage: ftrun -np N ftcoll-perf [options] OPERATION...\n"
+          "Measure collective operations: allreduce, reduce, bcast, barrier, validate, allgather, "
+          "allgatherv, gather, gatherv, scatter, scatterv, alltoall, alltoallv, "
+          "reduce_scatter_block, reduce_scatter, scan, exscan, or all of these; comm, the creation "
+          "and freeing of a communicator (comm_dup and comm_split); or gossip.\n"
+          "For comparison, measure allreduces that tolerate no failure: doubling, rabenseifner, "
+          "voted.\n\n",
+          out);
+    for (int i = 0; i < ROWS; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "-%c, --%s%s%s", rows[i].letter, rows[i].name,
+                 rows[i].argument != NULL ? " " : "",
+                 rows[i].argument != NULL ? rows[i].argument : "");
+        fprintf(out, "  %-*s%s\n", HELP_COLUMN, name, rows[i].help);
+    }
+    print_method(out);
+    print_modes(out);
+    fputs("Examples:\n"
+          "  ftrun -np 16 ftcoll-perf allreduce\n"
+          "  ftrun -np 16 ftcoll-perf -m 8:64K --csv all\n"
+          "  ftrun -np 16 ftcoll-perf --nonblocking -m 8:1M allreduce\n"
+          "  ftrun -np 16 ftcoll-perf --under-way 16 -m 8 allreduce bcast\n"
+          "  ftrun -np 16 ftcoll-perf comm\n"
+          "  ftrun -np 16 ftcoll-perf --kill 10 allreduce\n"
+          "  ftrun -np 16 ftcoll-perf --per-rank -m 8 --plot ranks.svg bcast\n\n"
+          "Exit code: 0; 1 an error, or a wrong result; 2 wrong use.\n",
+          out);
 }
 
 void ftc_perf_options_help(FILE *out)

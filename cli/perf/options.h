@@ -20,7 +20,8 @@ struct ftc_perf_options {
     uint64_t samples; /* samples for each size; 0: as many as fit into `seconds` */
     uint64_t warm_up; /* operations of the warm-up for each size */
     bool warm_up_given, synchronise, per_rank, json, csv, help, version;
-    uint64_t kills; /* kills for each operation; 0: measure latency */
+    uint64_t under_way; /* non-blocking operations at the same time; 0: blocking ones */
+    uint64_t kills;     /* kills for each operation; 0: measure latency */
     uint64_t seed;
     bool seed_given;   /* false: `seed` is a fresh one, another at each rank */
     const char *plot;  /* NULL: no figure */

@@ -101,14 +101,23 @@ static void print_ranks(const struct ftc_perf_results *results, const struct ftc
 
 static void print_head(const struct ftc_perf_results *results, const struct ftc_perf_table *table)
 {
+    unsigned long long under_way = results->options->under_way;
     const char *how = results->options->synchronise ? "a barrier before each"
                       : table->operation->overlaps  ? "overlapping"
                                                     : "one after the other";
 
     print_title(results, table);
-    printf("# us for one operation at the slowest rank, %s\n", how);
-    printf("# %9s %11s %11s %11s %11s %11s %15s\n", table->operation->sized ? "bytes" : "",
-           "median", "p99", "min", "max", table->operation->sized ? "MB/s" : "", "samples");
+    if (under_way > 0)
+        printf(
+            "# us for one operation at the slowest rank, started and waited for, %llu under way\n",
+            under_way);
+    else
+        printf("# us for one operation at the slowest rank, %s\n", how);
+    printf("# %9s %11s %11s %11s %11s %11s", table->operation->sized ? "bytes" : "", "median",
+           "p99", "min", "max", table->operation->sized ? "MB/s" : "");
+    if (under_way > 0)
+        printf(" %11s %11s %11s", "compute", "overlapped", "overlap %");
+    printf(" %15s\n", "samples");
 }
 
 int ftc_perf_print_row(void *arg)
@@ -129,6 +138,9 @@ int ftc_perf_print_row(void *arg)
         printf(" %11.2f", ftc_perf_bandwidth(row));
     else
         printf(" %11s", "");
+    if (results->options->under_way > 0)
+        printf(" %11.2f %11.2f %11.1f", row->overlap.compute, row->overlap.both,
+               row->overlap.percent);
     char samples[32];
     snprintf(samples, sizeof(samples), row->batch > 1 ? "%d x %d" : "%d", row->samples, row->batch);
     printf(" %15s", samples);

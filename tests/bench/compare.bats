@@ -24,7 +24,7 @@ tables() { # FORMAT; the figures are standard input
 @test "help names every option and the tables" {
     compare --help
     [ "$status" -eq 0 ]
-    for word in --np --ops --sizes --hosts --rounds --seconds --quick --csv --markdown --ftrun-options startup memory floor; do
+    for word in --np --ops --sizes --hosts --rounds --seconds --quick --csv --markdown --ftrun-options --under-way startup memory floor nonblocking creation; do
         [[ "$output" == *"$word"* ]]
     done
 }
@@ -33,7 +33,7 @@ tables() { # FORMAT; the figures are standard input
     compare --frobnicate
     [ "$status" -eq 2 ]
     [[ "$output" == *frobnicate* ]]
-    for words in "--np 2,x" "--np 0" "--ops gathering" "--sizes 12" "--sizes 8Q" "--rounds 0" "--seconds 0" "--hosts 17" "--hosts 4 --np 6" "tea"; do
+    for words in "--np 2,x" "--np 0" "--ops gathering" "--sizes 12" "--sizes 8Q" "--rounds 0" "--seconds 0" "--hosts 17" "--hosts 4 --np 6" "--under-way 1" "--hosts 2 memory" "tea"; do
         # shellcheck disable=SC2086 # an option and its value
         compare $words
         [ "$status" -eq 2 ]
@@ -76,6 +76,29 @@ tables() { # FORMAT; the figures are standard input
             grep -qE "^1,ftcoll,default,$operation,3,$size,[1-9]" "$work/csv"
         done
     done
+}
+
+@test "requests: one and several at a time, with their overlap" {
+    compare --np 3 --ops all --sizes 8,16K --under-way 5 --rounds 1 --seconds 0.02 --csv "$work/csv" nonblocking
+    [ "$status" -eq 0 ]
+    for operation in allreduce reduce bcast allgather gather scatter alltoall reduce_scatter scan; do
+        for size in 8 16384; do
+            grep -qE "^1,ftcoll,default,i$operation,3,$size,[1-9]" "$work/csv"
+            grep -qE "^1,ftcoll,default,i$operation-5-overlap,3,$size,[1-9][0-9]*,[0-9.]+$" "$work/csv"
+        done
+    done
+    grep -qE "^1,ftcoll,default,ibarrier-5,3,0,[1-9]" "$work/csv"
+}
+
+@test "several requests at a time are left out where their buffers need too much memory" {
+    compare --np 3 --ops gather,reduce --sizes 16M --under-way 2 --rounds 1 --seconds 0.02 --csv "$work/csv" nonblocking
+    [ "$(cut -d , -f 4 "$work/csv" | grep -v overlap | tr '\n' ' ')" = "measurement igather ireduce ireduce-2 " ]
+}
+
+@test "communicators are made and freed" {
+    compare --np 3 --rounds 1 --seconds 0.02 --csv "$work/csv" creation
+    [ "$status" -eq 0 ]
+    [ "$(grep -cE "^1,ftcoll,default,comm_(dup|split),3,0,[1-9][0-9]*,[0-9.]+,[0-9.]+$" "$work/csv")" -eq 2 ]
 }
 
 @test "start-up and memory of a small job" {
@@ -139,6 +162,29 @@ END
     echo "$out"
     grep -qxF ' 2 64K 10.0 32.0 50.0 3.00 2.00..5.00' <<<"$out"
     grep -qxF ' 16 64K - timeout - - -' <<<"$out"
+}
+
+@test "the overlap is that of the settings with the best time; the ratios are in one table" {
+    local out
+    out=$(
+        tables markdown <<'END'
+round,library,settings,measurement,np,bytes,iterations,value,p99
+1,ftcoll,default,iallreduce-16,2,8,9,10,11
+1,ftcoll,default,iallreduce-16-overlap,2,8,9,40.2
+1,openmpi,a,iallreduce-16,2,8,9,30,31
+1,openmpi,a,iallreduce-16-overlap,2,8,9,7.0
+1,openmpi,b,iallreduce-16,2,8,9,35,36
+1,openmpi,b,iallreduce-16-overlap,2,8,9,99.0
+1,ftcoll,default,comm_dup,2,0,9,10,11
+1,openmpi,a,comm_dup,2,0,9,5,6
+END
+    )
+    echo "$out"
+    grep -qxF '### iallreduce, 16 under way, us; then the overlap, %' <<<"$out"
+    grep -qxF '| 2 | 8 | 10.0 | - | 30.0 | 3.00 | 3.00..3.00 | 40 | - | 7 |' <<<"$out"
+    grep -qxF '| operation | np | no data | 8 |' <<<"$out"
+    grep -qxF '| iallreduce-16 | 2 | - | 3.00 |' <<<"$out"
+    grep -qxF '| comm_dup | 2 | 0.50 | - |' <<<"$out"
 }
 
 @test "the distance from the floor is that from the best way of waiting" {

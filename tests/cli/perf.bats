@@ -77,6 +77,9 @@ column() {
     refused "libftcoll does not have it" 4 doubling
     LD_LIBRARY_PATH=$BASELINE refused "survives no death" 4 --kill 1 doubling
     refused "neither --kill nor --synchronise" 3 --per-rank --synchronise bcast
+    refused "--nonblocking goes with neither --kill" 3 --nonblocking --synchronise bcast
+    refused "gossip has no non-blocking form" 3 --nonblocking allreduce gossip
+    refused "from 1 to 1024" 3 --under-way 0 allreduce
     refused "give ftrun -np 19 or more" 4 --kill 1 all
     [[ $stderr == *"fewer than 2"* ]]
 }
@@ -183,6 +186,44 @@ END
     perf 3 -m 8 -i 7 -w 0 --synchronise --csv reduce
     [ "$status" -eq 0 ]
     [[ ${lines[1]} =~ ^reduce,[a-z]+,3,8,7,1, ]]
+}
+
+@test "--nonblocking: every operation, with its computation and its overlap" {
+    perf 3 -m 8:32 -i 3 -w 2 --nonblocking --csv all comm
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [[ ${lines[0]} == operation,algorithm,ranks,bytes,*,correction,under_way,compute_us,overlapped_us,overlap_percent ]]
+    [ "$(tail -n +2 <<<"$output" | cut -d , -f 1 | uniq | tr '\n' ' ')" = "allreduce reduce bcast barrier validate $EVERY_OTHER comm_dup comm_split " ]
+    tail -n +2 <<<"$output" | awk -F , 'NF != 19 || $16 != 1 || $17 <= 0 || $18 <= 0 || $19 < 0 || $19 > 100 { exit 1 }'
+    perf 2 -m 8 -i 3 --nonblocking allreduce
+    [[ ${lines[1]} == *", started and waited for, 1 under way" ]]
+    [[ ${lines[2]} == *"compute"*"overlapped"*"overlap %"*"samples" ]]
+}
+
+@test "--under-way: results are right, and the overlap follows from the other figures of its row" {
+    perf 3 -m 8:64 -i 3 -w 0 --under-way 5 --json allreduce bcast alltoall barrier
+    [ "$status" -eq 0 ]
+    jq -e '.under_way == 5 and all(.tables[].rows[]; .batch % 5 == 0)' <<<"$output"
+    jq -e 'all(.tables[].rows[]; .overlap.compute_us > 0 and
+        ((100 * (1 - (.overlap.overlapped_us - .overlap.compute_us) / .median_us) | [[., 0] | max, 100] | min)
+            - .overlap.percent | fabs < 0.1))' <<<"$output"
+}
+
+@test "--nonblocking: if a rank dies, the size is measured again" {
+    perf 4 --kill 0@1 -- -m 8:16 -t 1 --under-way 3 --csv bcast
+    [ "$status" -eq 0 ]
+    [[ ${lines[2]} == bcast,*,3,16,* ]]
+    [[ $stderr == *"1 of 4 ranks failed"* ]]
+}
+
+@test "comm: communicators are made and freed, also while ranks die" {
+    perf 4 -i 3 -w 0 --csv comm
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "$(tail -n +2 <<<"$output" | cut -d , -f 1,3-5 | tr '\n' ' ')" = "comm_dup,4,,3 comm_split,4,,3 " ]
+    perf 5 --kill 2 --csv comm_split
+    [ "$status" -eq 0 ]
+    [ "$(tail -n +2 <<<"$output" | cut -d , -f 1,5 | tr '\n' ' ')" = "comm_split,4 comm_split,3 " ]
 }
 
 @test "--plot draws a figure beside the table, and is refused before the measurement if it cannot" {

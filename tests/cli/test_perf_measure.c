@@ -8,11 +8,11 @@
 
 /* buffers->send[0] counts the calls. */
 static int run_slow_at_first(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers,
-                             size_t count)
+                             size_t count, ftc_request **request)
 {
     const struct timespec cold = {.tv_nsec = 5000000};
 
-    (void)job, (void)count;
+    (void)job, (void)count, (void)request;
     if (buffers->send[0]++ < COLD_CALLS)
         nanosleep(&cold, NULL);
     return FTC_SUCCESS;
@@ -33,7 +33,7 @@ static void stage_init(struct stage *stage, const struct ftc_perf_options *optio
         .job = &stage->job, .options = options, .operation = &slow_at_first};
     ck_assert_int_eq(ftc_init(NULL, &stage->world), FTC_SUCCESS);
     ck_assert_int_eq(ftc_perf_job_init(&stage->job, stage->world), 0);
-    ck_assert_int_eq(ftc_perf_buffers_init(&stage->bench.buffers, sizeof(double), 1), 0);
+    ck_assert_int_eq(ftc_perf_buffers_init(&stage->bench.buffers, sizeof(double), 1, 1), 0);
 }
 
 static void stage_fini(struct stage *stage)

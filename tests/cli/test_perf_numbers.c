@@ -112,7 +112,7 @@ START_TEST(a_wrong_element_of_a_result_is_found)
     const struct ftc_perf_operation *allreduce = &ftc_perf_operations[0],
                                     *bcast = &ftc_perf_operations[2];
 
-    ck_assert_int_eq(ftc_perf_buffers_init(&buffers, COUNT * sizeof(double), 3), 0);
+    ck_assert_int_eq(ftc_perf_buffers_init(&buffers, COUNT * sizeof(double), 3, 1), 0);
     ftc_perf_operation_fill(allreduce, &job, &buffers, COUNT);
     ck_assert_double_eq(buffers.send[8], 3 + 1);
     ck_assert_uint_eq(ftc_perf_operation_wrong(allreduce, &job, &buffers, COUNT), 0);

@@ -106,6 +106,7 @@ options_of() { # COMMAND...: the long options of its --help
     offers "ftcoll-sim --dissemination " auto binomial gossip kary lame multicast tree
     offers "ftcoll-perf -i 3 allreduce b" barrier bcast
     offers "ftcoll-perf v" validate voted
+    offers "ftcoll-perf c" comm comm_dup comm_split
 }
 
 @test "the names of jobs" {

@@ -141,6 +141,10 @@ rows() { grep -v "^#" out | grep -c .; }
 --warm-up :: perf -m 8 -i 2 --warm-up x allreduce :: code 2 && err "--warm-up"
 -b :: ftrun -np 2 "$PERF" -m 8 -i 2 -b --csv bcast :: code 0 && grep -q "^bcast,board,2,8,2,1," out
 --synchronise :: ftrun -np 2 "$PERF" -m 8 -i 2 --synchronise --csv bcast :: code 0 && grep -q "^bcast,board,2,8,2,1," out
+-n :: perf -m 8 -i 2 -n --csv allreduce :: lines 2 && grep -q ",under_way,compute_us,overlapped_us,overlap_percent$" out
+--nonblocking :: perf -m 8 -i 2 --nonblocking --json allreduce :: holds ".under_way == 1 and .tables[0].rows[0].overlap.percent <= 100" out
+-u :: perf -m 8 -i 2 -u 3 allreduce :: out ", 3 under way"
+--under-way :: perf -m 8 -i 2 --under-way 3 --json allreduce :: holds ".under_way == 3" out
 -k :: ftrun -np 3 "$PERF" -k 1 allreduce :: code 0 && err "1 of 3 ranks failed"
 --kill :: ftrun -np 3 "$PERF" --kill 1 --seed 7 allreduce :: code 0 && err "1 of 3 ranks failed" && out "seed 7"
 -s :: ftrun -np 3 "$PERF" --kill 1 -s 7 allreduce :: code 0 && out "seed 7"
