@@ -9,7 +9,7 @@
 
 int ftc_status_history(struct ftc_job_status *status, struct ftc_segment *segment, int wanted)
 {
-    struct ftc_history_operation ring[FTC_HISTORY_ENTRIES];
+    struct ftc_history_operation last[FTC_HISTORY_MOST];
 
     if (wanted >= status->ranks)
         return ftc_error_set(FTC_ERR_ARG, "--history %d: there is no such rank; give 0 to %d",
@@ -25,11 +25,11 @@ int ftc_status_history(struct ftc_job_status *status, struct ftc_segment *segmen
             continue;
         history->wanted = true;
         history->kept = ftc_history_kept(segment, rank);
-        int count = ftc_history_last(segment, rank, &status->clock, ring, (int)FTC_HISTORY_ENTRIES);
+        int count = ftc_history_last(segment, rank, &status->clock, last, (int)FTC_HISTORY_MOST);
         history->operation = calloc((size_t)count + 1, sizeof(*history->operation));
         if (history->operation == NULL)
             return ftc_error_set(FTC_ERR_NOMEM, "out of memory");
-        memcpy(history->operation, ring, (size_t)count * sizeof(*ring));
+        memcpy(history->operation, last, (size_t)count * sizeof(*last));
         history->count = count;
     }
     return 0;

@@ -153,24 +153,24 @@ static json_t *moment(const struct ftc_job_status *status, uint64_t ns)
 static json_t *operation_json(const struct ftc_job_status *status,
                               const struct ftc_history_operation *o)
 {
-    char text[24];
     return json_pack(
-        "{s:o, s:o, s:i, s:i, s:o, s:s, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-        "operation", name_or_null(o->kind, ftc_status_kind_name(o->kind)),    //
-        "number", number(o->number),                                          //
-        "count", o->count,                                                    //
-        "returned", o->returned,                                              //
-        "communicator", number(o->communicator),                              //
-        "communicator_name", ftc_history_communicator(o->communicator, text), //
-        "bytes", number(o->size),                                             //
-        "algorithm", ftc_choice_name(o->algorithm),                           //
-        "called_ns", moment(status, o->called_ns),                            //
-        "started_ns", moment(status, o->started_ns),                          //
-        "decided_ns", moment(status, o->decided_ns),                          //
-        "returned_ns", moment(status, o->returned_ns),                        //
-        "waits_for_rank", rank_or_null(o->waits_for),                         //
-        "waits_since_ns", moment(status, o->waited_ns),                       //
-        "status", o->returned > 0 ? json_integer(o->status) : json_null(),    //
+        "{s:o, s:b, s:o, s:i, s:i, s:o, s:s, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "operation", name_or_null(o->kind, ftc_history_kind_name(o->kind)), //
+        "request", o->request >= 0,                                         //
+        "number", number(o->number),                                        //
+        "count", o->count,                                                  //
+        "returned", o->returned,                                            //
+        "communicator", number(o->communicator),                            //
+        "communicator_name", o->name,                                       //
+        "bytes", number(o->size),                                           //
+        "algorithm", ftc_choice_name(o->algorithm),                         //
+        "called_ns", moment(status, o->called_ns),                          //
+        "started_ns", moment(status, o->started_ns),                        //
+        "decided_ns", moment(status, o->decided_ns),                        //
+        "returned_ns", moment(status, o->returned_ns),                      //
+        "waits_for_rank", rank_or_null(o->waits_for),                       //
+        "waits_since_ns", moment(status, o->waited_ns),                     //
+        "status", o->returned > 0 ? json_integer(o->status) : json_null(),  //
         "agreed_failed", o->returned > 0 ? json_integer(o->failed) : json_null());
 }
 

@@ -153,7 +153,7 @@ struct ftc_status_history {
     bool wanted; /* a look at this rank was wanted */
     bool kept;   /* false: histories are off, or the rank is of another node */
     int count;
-    struct ftc_history_operation *operation; /* oldest first */
+    struct ftc_history_operation *operation; /* in the order of their calls */
 };
 
 /* How decisions are spread by messages. A setting "auto" is replaced by what it stands for. */

@@ -211,7 +211,7 @@
         "or head. random turns one over in each operation of gossip."),
 
     BOOL("trace", "history", PEERS, history, "on",
-        "Record the last 256 operations of each rank in shared memory, for ftcoll-status --history, "
+        "Record the last operations of each rank in shared memory, for ftcoll-status --history, "
         "ftrun --timeout, --report and --trace."),
 
     ENUM("log", "level", NOTHING, log_level, level_names, "warn",

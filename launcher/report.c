@@ -119,19 +119,23 @@ static json_t *make_history(const struct ftc_job_report *report, int rank)
         const struct ftc_history_operation *o = &last[i];
         json_array_append_new(
             history,
-            json_pack("{s:s, s:I, s:i, s:i, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", //
-                      "operation",                                                               //
-                      o->kind < 0 ? "?" : ftc_call_kind_name((enum ftc_call_kind)o->kind),       //
-                      "number", (json_int_t)o->number, "count", o->count, "returned",
-                      o->returned,                                                              //
-                      "communicator", ftc_history_communicator(o->communicator, text),          //
-                      "bytes", (json_int_t)o->size, "algorithm", ftc_choice_name(o->algorithm), //
-                      "called_ms", span(report->started_ns, o->called_ns),                      //
-                      "decided_ms", span(report->started_ns, o->decided_ns),                    //
-                      "returned_ms", span(report->started_ns, o->returned_ns),                  //
-                      "waits_for",                                                              //
-                      o->waits_for < 0 ? json_null() : json_integer(o->waits_for),              //
-                      "waits_since_ms", span(report->started_ns, o->waited_ns),                 //
+            json_pack("{s:s, s:b, s:o, s:i, s:i, s:s, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, "
+                      "s:o, s:o}", //
+                      "operation", //
+                      ftc_history_kind_name(o->kind), "request", o->request >= 0, "number",
+                      o->number == FTC_HISTORY_UNNUMBERED ? json_null()
+                                                          : json_integer((json_int_t)o->number),
+                      "count", o->count, "returned",
+                      o->returned, //
+                      "communicator", ftc_history_communicator(o->communicator, text),
+                      "communicator_name", o->name, "bytes", (json_int_t)o->size, "algorithm",
+                      ftc_choice_name(o->algorithm),                               //
+                      "called_ms", span(report->started_ns, o->called_ns),         //
+                      "decided_ms", span(report->started_ns, o->decided_ns),       //
+                      "returned_ms", span(report->started_ns, o->returned_ns),     //
+                      "waits_for",                                                 //
+                      o->waits_for < 0 ? json_null() : json_integer(o->waits_for), //
+                      "waits_since_ms", span(report->started_ns, o->waited_ns),    //
                       "status", o->returned > 0 ? json_integer(o->status) : json_null(),
                       "agreed_failed", o->returned > 0 ? json_integer(o->failed) : json_null()));
     }

@@ -99,13 +99,12 @@ static bool write_all(struct merge *merge)
 {
     fputs("{\"traceEvents\":[\n", merge->out);
     copy_all(merge);
-    fprintf(
-        merge->out,
-        "{\"ph\":\"M\",\"pid\":0,\"name\":\"process_labels\",\"args\":{\"labels\":\"ftcoll\"}}\n"
-        "],\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_realtime_ns\":\"%" PRIu64
-        "\",\"nodes\":%d,\"files\":%d,\"overwritten_entries\":%" PRIu64 "}}\n",
-        merge->origin_ns, ftc_segment_nodes(merge->trace->segment), merge->sum->nodes,
-        merge->sum->overwritten);
+    fprintf(merge->out,
+            "{\"ph\":\"M\",\"pid\":0,\"name\":\"trace_end\",\"args\":{}}\n"
+            "],\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_realtime_ns\":\"%" PRIu64
+            "\",\"nodes\":%d,\"files\":%d,\"overwritten_entries\":%" PRIu64 "}}\n",
+            merge->origin_ns, ftc_segment_nodes(merge->trace->segment), merge->sum->nodes,
+            merge->sum->overwritten);
     bool written = !ferror(merge->out);
     return fclose(merge->out) == 0 && written;
 }

@@ -77,18 +77,11 @@ char *ftc_chain_communicator(const struct ftc_activity *activity, uint64_t numbe
                              char text[FTC_COMMUNICATOR_NAME])
 {
     const char *mark = (number & FTC_COMMUNICATOR_REVOKED) != 0 ? " (revoked)" : "";
-    uint64_t words[FTC_COMMUNICATOR_NAME / 8];
-    char name[FTC_COMMUNICATOR_NAME], digits[24];
+    char name[FTC_COMMUNICATOR_NAME];
 
-    for (size_t i = 0; i < FTC_COMMUNICATOR_NAME / 8; i++)
-        words[i] = atomic_load_explicit(&activity->name[i], memory_order_relaxed);
-    memcpy(name, words, sizeof(name));
-    name[sizeof(name) - 1] = '\0';
-    for (char *c = name; *c != '\0'; c++)
-        if (*c < ' ' || *c > '~')
-            *c = '?';
+    ftc_history_name(activity->name, number, name);
     snprintf(text, FTC_COMMUNICATOR_NAME, "%.*s%s", FTC_COMMUNICATOR_NAME - 1 - (int)strlen(mark),
-             name[0] != '\0' ? name : ftc_history_communicator(number, digits), mark);
+             name, mark);
     return text;
 }
 

@@ -149,8 +149,10 @@ int ftc_call_revoked(struct ftc_comm *comm)
 int ftc_call_detour(struct ftc_comm *comm)
 {
     ftc_call_enter(comm);
+    ftc_publish_queued(comm);
     ftc_queue_drain(comm);
     ftc_finished_show(comm, NULL);
+    ftc_publish_record(comm);
     ftc_call_leave(comm);
     return ftc_comm_is_revoked(comm) ? ftc_call_revoked(comm) : FTC_SUCCESS;
 }
@@ -192,7 +194,7 @@ FTC_HOT uint64_t ftc_call_starts(struct ftc_comm *comm, const struct ftc_signatu
 
     if (FTC_PROBES)
         probe_start(signature->kind, number, signature->size);
-    if (comm->history.ring != NULL)
+    if (comm->history.store != NULL)
         comm->history.call = signature;
     return number;
 }
@@ -200,7 +202,7 @@ FTC_HOT uint64_t ftc_call_starts(struct ftc_comm *comm, const struct ftc_signatu
 FTC_HOT int ftc_call_ends(struct ftc_comm *comm, const struct ftc_signature *signature,
                           uint64_t number, int rc)
 {
-    if (comm->history.ring != NULL)
+    if (comm->history.store != NULL)
         ftc_publish_resulted(comm, rc);
     if (FTC_PROBES)
         probe_end(signature->kind, number, signature->size, rc);

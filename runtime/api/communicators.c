@@ -9,15 +9,24 @@
 #include "runtime/comm/finished.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/queue.h"
-#include "runtime/process/progress.h"
 #include "runtime/comm/ranks.h"
+#include "runtime/process/progress.h"
 #include "runtime/process/turn.h"
 
 _Static_assert(FTC_UNDEFINED == FTC_COLOR_UNDEFINED, "the colors of callers are those of rolls");
 
 /* --- creations --- */
 
-static const struct ftc_signature creation = {.kind = FTC_CALL_CREATE, .root = -1};
+const struct ftc_signature *ftc_making_signature(enum ftc_creation creation)
+{
+    static const struct ftc_signature signatures[] = {
+        [FTC_CREATION_DUP] = {.kind = FTC_HISTORY_DUP, .root = -1},
+        [FTC_CREATION_SPLIT] = {.kind = FTC_HISTORY_SPLIT, .root = -1},
+        [FTC_CREATION_SHRINK] = {.kind = FTC_HISTORY_SHRINK, .root = -1},
+        [FTC_CREATION_GROUP] = {.kind = FTC_CALL_CREATE, .root = -1}};
+
+    return &signatures[creation];
+}
 
 bool ftc_color_is_sound(int color)
 {
@@ -80,12 +89,12 @@ static int run_recorded(struct ftc_comm *comm, struct ftc_making *making,
     uint64_t number = ftc_call_starts(comm, signature);
 
     ftc_call_enter(comm);
+    ftc_publish_queued(comm);
     ftc_queue_drain(comm);
     ftc_finished_show(comm, NULL);
     if (ftc_comm_is_revoked(comm))
         ftc_comm_close_board(comm);
-    if (comm->board == NULL)
-        ftc_publish_record(comm);
+    ftc_publish_record(comm);
     bool untold =
         ftc_comm_is_revoked(comm) && !ftc_comm_is_told(comm); /* C8: it learns of it by this call */
     int rc = untold ? FTC_ERR_REVOKED : run(comm, making);
@@ -110,7 +119,7 @@ static int make(struct ftc_comm *comm, struct ftc_making *making, ftc_comm **out
         rc = ftc_call_begin(comm);
     if (rc != FTC_SUCCESS)
         return rc;
-    rc = run_recorded(comm, making, &creation);
+    rc = run_recorded(comm, making, ftc_making_signature(making->creation));
     if (rc == FTC_SUCCESS)
         *out = making->started.child;
     return ftc_call_end(comm, rc);
@@ -149,6 +158,7 @@ FTC_API int ftc_comm_create(ftc_comm *comm, int count, const int ranks[], int ta
 
 FTC_API int ftc_comm_free(ftc_comm **comm)
 {
+    static const struct ftc_signature signature = {.kind = FTC_HISTORY_FREE, .root = -1};
     int rc = comm == NULL ? ftc_error_set(FTC_ERR_ARG, "there is no communicator to free")
                           : ftc_call_check(*comm);
 
@@ -166,6 +176,7 @@ FTC_API int ftc_comm_free(ftc_comm **comm)
                                                  "before you free it",
                                                  (*comm)->requests, (*comm)->name));
     ftc_call_enter(*comm);
+    ftc_publish_done(*comm, &signature);
     ftc_comm_engine_free(world->process, *comm);
     ftc_call_leave_process(world->process);
     *comm = NULL;

@@ -14,6 +14,9 @@ struct ftc_making {
     struct ftc_started_call started;
 };
 
+/* What a creation is in the history of operations. */
+const struct ftc_signature *ftc_making_signature(enum ftc_creation creation);
+
 /* Starts it. comm->started is its `started` until that has ended. FTC_ERR_ARG, FTC_ERR_STATE,
  * FTC_ERR_NOMEM. With the lock. */
 int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making);

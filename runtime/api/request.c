@@ -9,6 +9,7 @@
 #include "runtime/api/making.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/finished.h"
+#include "runtime/comm/publish.h"
 #include "runtime/comm/queue.h"
 #include "runtime/comm/request.h"
 #include "runtime/process/progress.h"
@@ -22,6 +23,7 @@ struct posted {
     struct ftc_comm *comm;
     enum stage stage;
     struct ftc_finished finished;
+    struct ftc_history history;
     /* A creation, or a validate after a revoke. */
     bool makes;
     struct ftc_making making;
@@ -48,6 +50,7 @@ static struct posted *of_queued(struct ftc_queued_operation *operation)
 static bool end(struct posted *p, int status)
 {
     p->queued.status = status;
+    ftc_publish_request_ends(p->comm, &p->history);
     ftc_progress_must(p->comm->process, ftc_finished_keep(p->comm, &p->finished));
     return true;
 }
@@ -59,6 +62,7 @@ static bool begin(struct posted *p, const struct ftc_call *call, void *receive, 
         ftc_comm_outputs(p->comm);
         return false;
     }
+    ftc_publish_request_begins(p->comm, &p->history);
     ftc_request_start(p->comm, &p->run, call, receive, FTC_CHOICE_BOARD + 1);
     p->stage = stage;
     return true;
@@ -101,6 +105,7 @@ static bool advance_making(struct ftc_queued_operation *operation, struct ftc_co
 
     if (p->stage == STARTS) {
         p->stage = VALUE;
+        ftc_publish_request_begins(comm, &p->history);
         int rc = ftc_making_start(comm, &p->making);
         if (rc != FTC_SUCCESS) {
             comm->started = NULL;
@@ -139,6 +144,7 @@ static void enqueue(struct posted *p)
 {
     struct ftc_comm *comm = p->comm;
 
+    ftc_publish_request(comm, &p->history, &p->collective.call.signature);
     ftc_call_enter(comm);
     comm->requests++;
     if (ftc_comm_is_revoked(comm))
@@ -190,6 +196,7 @@ static int make_child(struct ftc_comm *comm, const struct ftc_making *making, ft
         return rc;
     p->makes = true;
     p->making = *making;
+    p->collective.call.signature = *ftc_making_signature(making->creation);
     p->child = child;
     p->queued.advance = advance_making;
     enqueue(p);
@@ -267,6 +274,7 @@ static int take(ftc_request **request, ftc_status *status)
 
     pthread_mutex_lock(&comm->process->lock);
     comm->requests--;
+    ftc_publish_request_given(comm, &p->history, rc);
     if (p->queued.status != FTC_ERR_REVOKED) /* else it has no report */
         ftc_finished_show(comm, &p->finished);
     pthread_mutex_unlock(&comm->process->lock);

@@ -135,6 +135,7 @@ void ftc_comm_close(struct ftc_comm *comm)
 {
     if (comm->member != NULL && !comm->process->alone)
         ftc_publish_multicast(comm);
+    ftc_history_close(&comm->history);
     remove_driven(comm->process, &comm->driven);
     ftc_progress_due(comm->process, &comm->driven, 0);
     ftc_member_destroy(comm->member);
@@ -196,10 +197,12 @@ int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
     comm->file = setup->file;
     comm->number = comm->driven.number = setup->number;
     comm->ran = -1;
-    if (setup->job_ranks != NULL)
+    if (setup->job_ranks != NULL) {
         atomic_store_explicit(&process->parted, true, memory_order_relaxed);
-    else if (!process->alone)
-        ftc_history_init(&comm->history, process->segment, comm->rank);
+        atomic_store_explicit(&process->history.shared, true, memory_order_relaxed);
+    }
+    ftc_history_open(&comm->history, &process->history, comm->number, comm->name, false);
+    comm->recording = &comm->history;
     add_driven(process, &comm->driven);
     int rc = build(comm, setup);
     if (rc == 0)

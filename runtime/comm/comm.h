@@ -9,7 +9,6 @@
 #include "collectives/agreement/member.h"
 #include "collectives/values/flip.h"
 #include "node/board/board.h"
-#include "node/segment/history.h"
 #include "runtime/choice/choice.h"
 #include "runtime/comm/snapshot.h"
 #include "runtime/process/peer_memory.h"
@@ -117,6 +116,8 @@ struct ftc_comm {
     struct ftc_choice_job choice;
     /* The request whose call the member has, until its delivery; NULL: the member has no call. */
     struct ftc_request *deciding;
+    /* What is under way in the member: `history`, or that of a request. */
+    struct ftc_history *recording;
     bool moved; /* a request came to another stage since the waiting loop last looked */
     uint32_t published_agreed; /* how many ranks of G its row in the segment names */
     uint64_t noted_ballots;    /* ftc_member_ballots() when a new ballot was last told */
@@ -144,8 +145,10 @@ struct ftc_comm {
     /* Every collective goes over the board. NULL: all go by messages. */
     struct ftc_board *board;
     struct ftc_board_file *file; /* its memory; NULL: in the segment */
-    struct ftc_history history;  /* its last operations; nothing is recorded of a part of the job */
-    struct ftc_peer peer;        /* of the board */
+    struct ftc_history history;  /* the last blocking call */
+    /* |G|, as the slot shows it for the world. Also read without the lock. */
+    _Atomic uint32_t agreed_count;
+    struct ftc_peer peer; /* of the board */
     struct ftc_drill
         board_drill; /* as process->drill; the board takes in failures at its own time */
     int ran;         /* enum ftc_choice_id of the last call; -1: no call yet */

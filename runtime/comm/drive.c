@@ -110,7 +110,7 @@ static void output_deliver(struct ftc_comm *comm, const struct ftc_output *outpu
     request->status = output->status;
     request->decided = true;
     comm->deciding = NULL;
-    ftc_history_decided(&comm->history);
+    ftc_history_decided(comm->recording);
     comm->driven.waits = false;
     comm->process->delivered = true;
     if (comm->process->config.integrity == FTC_INTEGRITY_VOTE)
@@ -364,8 +364,8 @@ void ftc_comm_leave_board(struct ftc_comm *comm)
     ftc_comm_outputs(comm);
 }
 
-/* The board is told a set that is the same at all ranks: what the last operation decided, or G if it
- * decided nothing, as a plain reduce does. Without failure_info.share, G knows of no decision. */
+/* The board is told a set that is the same at all ranks: what the last operation decided, or G if
+ * it decided nothing, as a plain reduce does. Without failure_info.share, G knows no decision. */
 void ftc_comm_return_to_board(struct ftc_comm *comm)
 {
     struct ftc_member_report last;

@@ -34,8 +34,8 @@ void ftc_comm_engine_settle(struct ftc_process *process);
 /* The caller revokes it. */
 void ftc_comm_engine_revoke(struct ftc_comm *comm);
 
-/* Does the thread that runs this function know that comm is revoked (communicators.md, C8)? With the
- * lock. If it does, all callers of comm do from now on. */
+/* Does the thread that runs this function know that comm is revoked (communicators.md, C8)? With
+ * the lock. If it does, all callers of comm do from now on. */
 bool ftc_comm_is_told(struct ftc_comm *comm);
 /* A call on comm has returned FTC_ERR_REVOKED to the thread that runs this function. */
 void ftc_comm_engine_told(struct ftc_comm *comm);

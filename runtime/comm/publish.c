@@ -35,8 +35,7 @@ static void publish_name(const struct ftc_comm *comm)
         STORE(comm->process->slot->activity.name[i], words[i]);
 }
 
-static void fill(const struct ftc_comm *comm, const struct ftc_member_activity *now,
-                 enum ftc_wait wait)
+static void fill(struct ftc_comm *comm, const struct ftc_member_activity *now, enum ftc_wait wait)
 {
     struct ftc_activity *a = &comm->process->slot->activity;
 
@@ -57,6 +56,7 @@ static void fill(const struct ftc_comm *comm, const struct ftc_member_activity *
     if (now->known_failed >= 0)
         STORE(a->known_failed, (uint32_t)now->known_failed);
     STORE(a->agreed_failed, (uint32_t)now->agreed_failed);
+    STORE(comm->agreed_count, (uint32_t)now->agreed_failed);
     STORE(a->unsettled_ns, now->unsettled_ns);
 }
 
@@ -108,12 +108,13 @@ static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
         STORE(row[i], ftc_set_word(set, i));
 }
 
-/* G of the world only grows. So if the number of its ranks is the same, then the set is the same. */
+/* G of the world only grows. So if the number of its ranks is the same, the set is the same. */
 static void publish_board_agreed(struct ftc_comm *comm)
 {
     const struct ftc_set *agreed = ftc_board_agreed(comm->board);
     uint32_t count = (uint32_t)ftc_set_count(agreed);
 
+    STORE(comm->agreed_count, count);
     if (is_part(comm) || count == comm->published_agreed)
         return;
     comm->published_agreed = count;
@@ -139,7 +140,8 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
         wait = now.wait;
     if (comm->board != NULL)
         publish_board_agreed(comm);
-    ftc_history_waits(&comm->history, now.waits_for);
+    ftc_history_waits(comm->recording,
+                      now.waits_for < 0 ? -1 : ftc_comm_job_rank(comm, now.waits_for));
     STORE(a->sequence, LOAD(a->sequence) | 1u);
     atomic_thread_fence(memory_order_release);
     fill(comm, &now, wait);
@@ -172,29 +174,83 @@ FTC_HOT static void count_operation(struct ftc_process *process)
 FTC_HOT void ftc_publish_board_record(struct ftc_comm *comm)
 {
     if (comm->history.call != NULL)
-        ftc_history_call(&comm->history, comm->number, LOAD(comm->called) - 1, false);
+        ftc_history_call(&comm->history, LOAD(comm->called) - 1, false);
+}
+
+void ftc_publish_queued(struct ftc_comm *comm)
+{
+    if (comm->history.call != NULL && comm->queue.first != NULL)
+        ftc_history_call(&comm->history, FTC_HISTORY_UNNUMBERED, true);
+}
+
+static uint64_t next_operation(const struct ftc_comm *comm)
+{
+    return comm->board != NULL && !comm->agreeing ? ftc_board_operations(comm->board)
+                                                  : ftc_member_next_op(comm->member);
 }
 
 void ftc_publish_record(struct ftc_comm *comm)
 {
-    struct ftc_history *history = &comm->history;
+    if (comm->history.call != NULL)
+        ftc_history_call(&comm->history, next_operation(comm), true);
+    else
+        ftc_history_number(&comm->history, next_operation(comm));
+}
 
-    if (history->call != NULL)
-        ftc_history_call(history, comm->number,
-                         comm->board != NULL ? ftc_board_operations(comm->board)
-                                             : ftc_member_next_op(comm->member),
-                         true);
+static uint32_t outcome_of(const struct ftc_comm *comm, int status)
+{
+    return FTC_HISTORY_OUTCOME(status, comm->ran + 1, LOAD(comm->agreed_count));
 }
 
 FTC_HOT void ftc_publish_result(struct ftc_comm *comm, int status)
 {
-    struct ftc_history *history = &comm->history;
-    const struct ftc_activity *activity = &comm->process->slot->activity;
-    uint32_t outcome =
-        FTC_HISTORY_OUTCOME(status, LOAD(activity->algorithm), LOAD(activity->agreed_failed));
-
     ftc_publish_board_record(comm);
-    ftc_history_return(history, outcome);
+    ftc_history_return(&comm->history, outcome_of(comm, status));
+}
+
+void ftc_publish_done(struct ftc_comm *comm, const struct ftc_signature *signature)
+{
+    if (comm->history.store == NULL)
+        return;
+    comm->history.call = signature;
+    ftc_history_call(&comm->history, FTC_HISTORY_UNNUMBERED, true);
+    ftc_history_return(&comm->history, FTC_HISTORY_OUTCOME(0, 0, LOAD(comm->agreed_count)));
+}
+
+void ftc_publish_request(struct ftc_comm *comm, struct ftc_history *history,
+                         const struct ftc_signature *signature)
+{
+    ftc_history_open(history, &comm->process->history, comm->number, comm->name, true);
+    if (history->store == NULL)
+        return;
+    history->call = signature;
+    ftc_history_call(history, FTC_HISTORY_UNNUMBERED, true);
+}
+
+void ftc_publish_request_begins(struct ftc_comm *comm, struct ftc_history *history)
+{
+    comm->recording = history;
+    ftc_history_number(history, next_operation(comm));
+    ftc_history_started(history);
+}
+
+/* By the time that it is given to its caller, another one may have begun. */
+void ftc_publish_request_ends(struct ftc_comm *comm, struct ftc_history *history)
+{
+    const struct ftc_set *agreed = comm->board != NULL && !comm->agreeing
+                                       ? ftc_board_agreed(comm->board)
+                                       : ftc_member_agreed_failed(comm->member);
+
+    comm->recording = &comm->history;
+    ftc_history_ended(history, FTC_HISTORY_OUTCOME(0, comm->ran + 1, ftc_set_count(agreed)));
+}
+
+void ftc_publish_request_given(struct ftc_comm *comm, struct ftc_history *history, int status)
+{
+    if (comm->recording == history) /* a revoke has cut it off */
+        comm->recording = &comm->history;
+    ftc_history_return(history, history->outcome | (uint8_t)status);
+    ftc_history_close(history);
 }
 
 void ftc_publish_ballot(struct ftc_comm *comm, const struct ftc_epoch *entered)

@@ -26,8 +26,11 @@ static inline void ftc_publish_ran(struct ftc_comm *comm, int id)
                               memory_order_relaxed);
 }
 
+/* The call waits for requests that were started before it: it gets an entry, and its number is not
+ * known yet. */
+void ftc_publish_queued(struct ftc_comm *comm);
 /* Gives a call of which the board knows nothing yet an entry of its own in the history, if there is
- * one. All calls by messages get their entry so. */
+ * one, or the number if it has an entry. All calls by messages get their entry so. */
 void ftc_publish_record(struct ftc_comm *comm);
 /* The same for a call on the board, unless it has an entry. Such calls are so fast that a time for
  * each costs much, so a run of them may follow. */
@@ -35,13 +38,19 @@ void ftc_publish_board_record(struct ftc_comm *comm);
 /* Does the call on the board that is under way belong to a run? */
 static inline bool ftc_publish_continues(const struct ftc_comm *comm)
 {
-    return ftc_history_continues(&comm->history, comm->number,
+    return ftc_history_continues(&comm->history,
                                  atomic_load_explicit(&comm->called, memory_order_relaxed) - 1);
 }
 /* The same, unless the call belongs to a run. */
 static inline void ftc_publish_recorded(struct ftc_comm *comm)
 {
-    if (comm->history.call != NULL && !ftc_publish_continues(comm))
+    struct ftc_history *history = &comm->history;
+
+    if (history->call == NULL)
+        return;
+    if (ftc_publish_continues(comm))
+        ftc_history_continued(history, atomic_load_explicit(&comm->called, memory_order_relaxed));
+    else
         ftc_publish_board_record(comm);
 }
 /* Enters the return of a call. */
@@ -50,15 +59,27 @@ void ftc_publish_result(struct ftc_comm *comm, int status);
 static inline void ftc_publish_resulted(struct ftc_comm *comm, int status)
 {
     struct ftc_history *history = &comm->history;
-    uint32_t failed =
-        atomic_load_explicit(&comm->process->slot->activity.agreed_failed, memory_order_relaxed);
+    uint32_t failed = atomic_load_explicit(&comm->agreed_count, memory_order_relaxed);
 
     if (history->call != NULL && status == 0 && history->outcome >> 16 == failed &&
-        ftc_publish_continues(comm))
+        ftc_publish_continues(comm)) {
         history->call = NULL;
-    else
+        ftc_history_continued_to(history,
+                                 atomic_load_explicit(&comm->called, memory_order_relaxed));
+    } else {
         ftc_publish_result(comm, status);
+    }
 }
+/* A call that has done its work and takes no time, such as a free, is recorded. */
+void ftc_publish_done(struct ftc_comm *comm, const struct ftc_signature *signature);
+
+/* A request is started. `history` is its own, and `signature` says what it calls. */
+void ftc_publish_request(struct ftc_comm *comm, struct ftc_history *history,
+                         const struct ftc_signature *signature);
+/* With the lock. It begins, it has ended, and it is given to its caller. */
+void ftc_publish_request_begins(struct ftc_comm *comm, struct ftc_history *history);
+void ftc_publish_request_ends(struct ftc_comm *comm, struct ftc_history *history);
+void ftc_publish_request_given(struct ftc_comm *comm, struct ftc_history *history, int status);
 void ftc_publish_ballot(struct ftc_comm *comm, const struct ftc_epoch *entered);
 
 /* A collective was called; `calls` is the number of collectives that were called by now. */

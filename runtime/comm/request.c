@@ -39,7 +39,7 @@ bool ftc_request_may_begin(struct ftc_comm *comm, struct ftc_request *request)
     ftc_progress_failures(comm->process);
     if (!ftc_comm_begin(comm))
         return false;
-    ftc_history_started(&comm->history);
+    ftc_history_started(comm->recording);
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_CALL);
     return true;
 }

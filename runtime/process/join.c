@@ -108,6 +108,7 @@ static int attach(struct ftc_process *process, const struct ftc_identity *identi
         return ftc_error_set(FTC_ERR_PROTO, "the segment of job %s is for %d ranks, PMIx says %d",
                              identity->job, ftc_segment_ranks(process->segment), process->size);
     process->slot = ftc_segment_slot(process->segment, process->rank);
+    ftc_history_init(&process->history, process->segment, process->rank);
     ftc_drill_pass(&process->drill, FTC_DRILL_ATTACHED);
     return 0;
 }

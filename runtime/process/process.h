@@ -17,6 +17,7 @@
 #include "config/config.h"
 #include "include/ftcoll.h"
 #include "node/bell.h"
+#include "node/segment/history.h"
 #include "node/segment/segment.h"
 #include "runtime/process/drill.h"
 #include "transport/transport.h"
@@ -128,7 +129,9 @@ struct ftc_process {
     struct ftc_log log;
     struct ftc_segment *segment; /* of this node; NULL if alone */
     struct ftc_slot *slot;       /* the words of this rank in the segment */
-    struct ftc_bell bell;        /* rings wake this rank by it */
+    /* Its last operations, of all communicators. */
+    struct ftc_history_store history;
+    struct ftc_bell bell; /* rings wake this rank by it */
     struct ftc_transport *transport;
     struct ftc_buffer_pool *pool;    /* buffers of large messages that were received */
     struct ftc_multicast *multicast; /* NULL: the settings do without it, or it fails here */

@@ -50,7 +50,7 @@ static uint64_t look(struct ftc_segment *segment)
 {
     uint64_t sum = strlen(ftc_segment_text(segment)) + strlen(ftc_segment_header(segment)->command);
     uint32_t cursor = 0;
-    static struct ftc_history_operation last[FTC_HISTORY_ENTRIES];
+    static struct ftc_history_operation last[FTC_HISTORY_MOST];
     struct ftc_history_clock clock;
     ftc_history_look(&clock, segment);
     for (int rank = 0; rank < ftc_segment_ranks(segment); rank++) {
@@ -58,7 +58,7 @@ static uint64_t look(struct ftc_segment *segment)
         sum += slot[0] + slot[sizeof(struct ftc_slot) - 1];
         sum += ftc_segment_known_row(segment, rank)[0] + ftc_segment_agreed_row(segment, rank)[0];
         sum += ftc_segment_pending_row(segment, rank)[0] + ftc_segment_failed(segment, rank);
-        int count = ftc_history_last(segment, rank, &clock, last, (int)FTC_HISTORY_ENTRIES);
+        int count = ftc_history_last(segment, rank, &clock, last, (int)FTC_HISTORY_MOST);
         for (int i = 0; i < count; i++)
             sum += (uint64_t)last[i].count + last[i].called_ns;
     }

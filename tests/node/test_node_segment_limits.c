@@ -97,7 +97,8 @@ static int without_shm(void *arg)
     return refused(&(struct refusal){4, "is missing"});
 }
 
-/* Mounts a /dev/shm with room for the front part of a segment for 8 ranks, and `more` bytes. */
+/* Mounts a /dev/shm with room for the front part of a segment for 8 ranks without histories, and
+ * `more` bytes. */
 static int mount_shm(uint64_t more)
 {
     struct ftc_layout layout;
@@ -105,7 +106,7 @@ static int mount_shm(uint64_t more)
     if (ftc_layout_compute(&layout, 8, 1, false, 1) != 0)
         return 1;
     snprintf(options, sizeof(options), "size=%llu,mode=1777",
-             (unsigned long long)(layout.rings_offset + more));
+             (unsigned long long)(layout.history_offset + more));
     return private_mounts() != 0 || mount("t", "/dev/shm", "tmpfs", 0, options) != 0 ? SKIPPED : 0;
 }
 

@@ -29,7 +29,7 @@ is_trace() { # FILE
 
 @test "the last operations of a rank that runs" {
     start pace
-    look '[.ranks[] | .history | length == 256] | all'
+    look '[.ranks[] | .history | length == 257] | all' # a ring, and the last one
     jq -e '.jobs[0].ranks | map(.history | map(.operation == "allreduce" and .communicator_name == "world" and .bytes == 4) | all) | all' json
     jq -e '.jobs[0].ranks[1].history | [.[].number] == (. | sort_by(.called_ns) | [.[].number])' json
     jq -e '.jobs[0].ranks[1].history | map(select(.returned_ns != null) | .returned_ns >= .called_ns) | all' json
@@ -91,15 +91,15 @@ kill_one() { # [ftrun options]
     is_trace trace
     [ ! -e trace.node0 ]
     # Each operation once. A busy machine may have overwritten some.
-    jq -e '[.traceEvents[] | select(.ph == "X" and .tid == 0 and .name == "allreduce") | .args.number] |
+    jq -e '[.traceEvents[] | select(.ph == "X" and .pid == 0 and .name == "allreduce") | .args.number] |
         length > 0 and (unique | length) == length' trace
-    jq -e '([.traceEvents[] | select(.ph == "X" and .tid == 0) | .args.count] | add) +
+    jq -e '([.traceEvents[] | select(.ph == "X" and .pid == 0) | .args.count] | add) +
         32 * .otherData.overwritten_entries > 300' trace
-    jq -e '[.traceEvents[] | select(.cat == "death" and .tid == 2)] | length == 1 and .[0].args.cause == "signal"' trace
-    jq -e '[.traceEvents[] | select(.cat == "notice" and .args.failures_known == 1) | .tid] | contains([0, 1, 3])' trace
+    jq -e '[.traceEvents[] | select(.cat == "death" and .pid == 2)] | length == 1 and .[0].args.cause == "signal"' trace
+    jq -e '[.traceEvents[] | select(.cat == "notice" and .args.failures_known == 1) | .pid] | contains([0, 1, 3])' trace
     # What the rank called begins before its death.
-    jq -e '.traceEvents | map(select(.cat == "death" and .tid == 2))[0].ts as $death |
-        map(select(.ph == "X" and .tid == 2) | .ts <= $death) | all' trace
+    jq -e '.traceEvents | map(select(.cat == "death" and .pid == 2))[0].ts as $death |
+        map(select(.ph == "X" and .pid == 2) | .ts <= $death) | all' trace
 }
 
 @test "operations that come faster than they can be copied are counted, in words and in the trace" {
@@ -116,7 +116,7 @@ kill_one() { # [ftrun options]
     wait "$pid" || [ $? -eq 124 ]
     pid=
     is_trace trace
-    jq -e '[.traceEvents[] | select(.ph == "X" and .args.number == 20 and .args.returned == 0) | .tid] | sort == [0, 1, 3]' trace
+    jq -e '[.traceEvents[] | select(.ph == "X" and .args.number == 20 and .args.returned == 0) | .pid] | sort == [0, 1, 3]' trace
 }
 
 @test "a trace of two hosts has the ranks of both, and the death on one" {
@@ -137,8 +137,9 @@ kill_one() { # [ftrun options]
     pid=
     is_trace trace
     [ -z "$(compgen -G "trace.*")" ]
-    jq -e '[.traceEvents[] | select(.ph == "X") | [.pid, .tid]] | unique == [[0, 0], [0, 1], [1, 2], [1, 3]]' trace
-    jq -e '[.traceEvents[] | select(.cat == "death" and .tid == 2) | [.pid, .args.cause]] == [[1, "signal"]]' trace
+    jq -e '[.traceEvents[] | select(.ph == "X") | .pid] | unique == [0, 1, 2, 3]' trace
+    jq -e '[.traceEvents[] | select(.cat == "death" and .pid == 2) | .args.cause] == ["signal"]' trace
+    jq -e '[.traceEvents[] | select(.name == "process_labels") | .args.labels[:6]] == ["node 0", "node 0", "node 1", "node 1"]' trace
     # The death cost the survivors another ballot.
     jq -e '[.traceEvents[] | select(.cat == "ballot" and .args.s + .args.i > 0)] | length > 0' trace
     jq -e '.otherData.files == 2 and .otherData.nodes == 2' trace
@@ -158,6 +159,50 @@ kill_one() { # [ftrun options]
     run "$FTRUN" -np 2 --trace trace --set trace.history=off true
     [ "$status" -eq 2 ]
     [[ $output == *"[trace] history"* ]]
+}
+
+start_app() { # STORY [ftrun options]
+    local story=$1
+    shift
+    "$FTRUN" -np 4 "$@" "$HISTORY_APP" "$story" >out 2>err </dev/null 3>&- &
+    pid=$!
+}
+
+@test "communicators, requests, creations and frees of two threads, and a death among them" {
+    start_app busy -f 1 --trace trace --report report
+    look '[.ranks[] | .returned > 300] | all'
+    kill -9 "$(jq '.jobs[0].ranks[2].pid' json)"
+    look '[.ranks[0, 1, 3] | .history |
+        map(select(.agreed_failed == 1) | .communicator_name) | unique == ["rows", "world"]] | all'
+    jq -e '.jobs[0].ranks[0, 2].history | [.[] | select(.request) | [.operation, .communicator_name]] | unique == [["allreduce", "world"]]' json
+    jq -e '.jobs[0].ranks[0, 2].history | map(.operation) | contains(["allreduce", "barrier", "split", "free"])' json
+    jq -e '.jobs[0].ranks[0].history | map(select(.request and .returned == 1) | .called_ns <= .started_ns and
+        .started_ns <= .decided_ns and .decided_ns <= .returned_ns and .number != null) | all' json
+    jq -e '.jobs[0].ranks[0, 2].history | map(.called_ns) | . == sort' json
+    COLUMNS=300 run "$STATUS" -n --history 0 "$job"
+    grep -qE "^iallreduce [0-9]+ +world " <<<"$output"
+    grep -qE "^allreduce [0-9-]+ +rows " <<<"$output"
+    kill "$pid"
+    wait "$pid" || true
+    pid=
+    is_trace trace
+    jq -e '.ranks[2].history | length == 16 and (map(.communicator_name) | unique - ["rows", "world"] | length <= 1)' report
+    jq -e '[.traceEvents[] | select(.pid == 0 and .name == "thread_name") | .args.name] | contains(["world", "rows", "requests 0", "requests 1"])' trace
+    # What is on a track follows each other, also where requests overlap. Times have nanoseconds.
+    jq -e '[.traceEvents[] | select(.ph == "X")] | group_by([.pid, .tid]) | map(sort_by(.ts) |
+        . as $one | [range(1; length)] | map($one[. - 1].ts + $one[. - 1].dur <= $one[.].ts + 0.1) | all) | all' trace
+}
+
+@test "two threads that wait, and a request, are all shown" {
+    start_app stuck --timeout 6
+    look '[.ranks[0, 1, 3] | .history | map(select(.returned == 0) | [.operation, .communicator_name, .request]) | sort ==
+        [["allreduce", "columns", true], ["allreduce", "rows", false], ["barrier", "world", false]]] | all'
+    jq -e '[.jobs[0].ranks[2].history[] | select(.returned == 0)] == []' json
+    wait "$pid" || [ $? -eq 124 ]
+    pid=
+    grep -qE "  iallreduce( [0-9]+)? +columns .* under way$" err
+    grep -qE "  allreduce [0-9]+ +rows .* under way$" err
+    grep -qE "  barrier [0-9]+ +world .* under way$" err
 }
 
 @test "without histories there are none, and the job says why" {
