@@ -17,6 +17,7 @@ struct ftc_roll_entry ftc_communicator_propose(struct ftc_communicator *c,
     return (struct ftc_roll_entry){.wish = FTC_WISH_CREATE,
                                    .color = started->color,
                                    .key = started->key,
+                                   .spare = started->spare,
                                    .proposal = ftc_communicator_number(count, maker)};
 }
 
@@ -94,6 +95,24 @@ static int *list_members(const struct ftc_communicator *parent, const struct ftc
     return job_rank;
 }
 
+/* --- memory (C3) --- */
+
+/* The communicator whose memory all members of the child have offered; 0: they have not. */
+static uint64_t choose_spare(const struct ftc_communicator *parent,
+                             const struct ftc_started *started,
+                             const struct ftc_communicator_delivery *delivery)
+{
+    for (int rank = 0; rank < parent->ranks; rank++) {
+        struct ftc_roll_entry entry =
+            ftc_roll_read(delivery->value, delivery->size, parent->ranks, rank);
+        bool offers = entry.wish == FTC_WISH_CREATE && entry.spare == started->spare;
+        if (belongs(parent, started, delivery, rank) && !offers &&
+            !FTC_COMMUNICATORS_MUTATED(SPARE_OF_ONE))
+            return 0;
+    }
+    return started->spare;
+}
+
 int ftc_communicator_bear(struct ftc_communicator *parent, const struct ftc_started *started,
                           const struct ftc_communicator_delivery *delivery,
                           struct ftc_communicator **child)
@@ -110,5 +129,5 @@ int ftc_communicator_bear(struct ftc_communicator *parent, const struct ftc_star
         return FTC_ERR_NOMEM;
     assert(count > 0);
     return ftc_communicator_new(parent->set, number, count, job_rank, dup ? delivery->agreed : NULL,
-                                child);
+                                choose_spare(parent, started, delivery), child);
 }

@@ -43,7 +43,7 @@ int ftc_communicators_new(struct ftc_communicators **out, int ranks, int self)
         job_rank[rank] = rank;
     set->ranks = ranks;
     set->self = self;
-    rc = ftc_communicator_new(set, FTC_COMMUNICATOR_WORLD, ranks, job_rank, NULL, &world);
+    rc = ftc_communicator_new(set, FTC_COMMUNICATOR_WORLD, ranks, job_rank, NULL, 0, &world);
     job_rank = NULL;
     if (rc != 0)
         goto err;
@@ -147,7 +147,7 @@ int ftc_communicator_start(struct ftc_communicator *c, const struct ftc_call *ca
 }
 
 int ftc_communicator_create(struct ftc_communicator *c, enum ftc_creation creation, int color,
-                            int key, uint64_t *ticket)
+                            int key, uint64_t spare, uint64_t *ticket)
 {
     int rc = check_in_use(c);
 
@@ -162,6 +162,7 @@ int ftc_communicator_create(struct ftc_communicator *c, enum ftc_creation creati
     started->creation = creation;
     started->color = color;
     started->key = key;
+    started->spare = spare;
     started->after = c->revoked;
     *ticket = started->ticket;
     return settle(c->set, 0);
@@ -185,6 +186,12 @@ int ftc_communicator_revoke(struct ftc_communicator *c)
         return rc;
     begin_input(c->set);
     c->told = true;
+    return settle(c->set, ftc_communicator_learn_revoked(c));
+}
+
+int ftc_communicator_found_revoked(struct ftc_communicator *c)
+{
+    begin_input(c->set);
     return settle(c->set, ftc_communicator_learn_revoked(c));
 }
 
@@ -265,7 +272,7 @@ static int make_temporary(struct ftc_communicator *parent, int count, const int 
     for (int i = 0; i < count; i++)
         job_rank[i] = parent->job_rank[ranks[i]];
     number = (number & (FTC_COMMUNICATOR_REVOKED - 1)) | FTC_COMMUNICATOR_TEMPORARY;
-    int rc = ftc_communicator_new(set, number, count, job_rank, NULL, out);
+    int rc = ftc_communicator_new(set, number, count, job_rank, NULL, 0, out);
     if (rc != 0)
         return rc;
     (*out)->parent = parent->number;

@@ -85,6 +85,9 @@ struct ftc_communicators_output {
     struct ftc_call call; /* CALL */
     /* BEGIN: a set of the communicator's ranks; NULL: empty. Valid until the next input. */
     const struct ftc_set *agreed;
+    /* BEGIN of a child: each of its members has offered the memory of this communicator (C3). It is
+     * taken if it is that of the same members; 0: new memory. */
+    uint64_t spare;
 };
 
 /* `ranks` and `self`: of the job. The world begins without an output. */
@@ -103,9 +106,10 @@ int ftc_communicator_start(struct ftc_communicator *c, const struct ftc_call *ca
 
 enum ftc_creation { FTC_CREATION_DUP, FTC_CREATION_SPLIT, FTC_CREATION_SHRINK, FTC_CREATION_GROUP };
 #define FTC_COLOR_UNDEFINED (-32766) /* takes part in a split, and gets no child */
-/* A dup, split or shrink. `color` and `key` are those of a split. */
+/* A dup, split or shrink. `color` and `key` are those of a split. `spare`: this process offers the
+ * memory of this communicator, which it has given up; 0: none. */
 int ftc_communicator_create(struct ftc_communicator *c, enum ftc_creation creation, int color,
-                            int key, uint64_t *ticket);
+                            int key, uint64_t spare, uint64_t *ticket);
 /* C5: only the listed ranks of c call it; this rank is one of them. FTC_ERR_STATE: as many such
  * calls of this process are under way as may be; call it again later. */
 #define FTC_GROUPS_MOST 64
@@ -115,6 +119,8 @@ int ftc_communicator_create_group(struct ftc_communicator *c, int count, const i
  * it gives all of them up, the world too. The job is over for this process when none is left. */
 int ftc_communicator_free(struct ftc_communicator *c);
 int ftc_communicator_revoke(struct ftc_communicator *c); /* C8 */
+/* C7: the engine has found that another member has revoked it. */
+int ftc_communicator_found_revoked(struct ftc_communicator *c);
 /* C8: the caller knows of the revoke: a call that the engine runs by itself has returned
  * FTC_ERR_REVOKED. */
 void ftc_communicator_told(struct ftc_communicator *c);

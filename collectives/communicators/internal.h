@@ -30,6 +30,7 @@ struct ftc_started {
     /* of a creation */
     enum ftc_creation creation;
     int color, key;
+    uint64_t spare;                 /* what this process offers (C3) */
     bool opening;                   /* its creation is delivered, and the opening follows */
     bool opened;                    /* the memory of the child is open, or cannot be opened */
     bool refuses;                   /* it cannot be opened */
@@ -117,9 +118,10 @@ int ftc_communicator_put(struct ftc_communicator *c, enum ftc_communicators_outp
 
 /* table.c */
 /* Makes a communicator. It owns `job_rank` from now on, also if this fails. `agreed` is a set of
- * its ranks; NULL: empty. */
+ * its ranks; NULL: empty. `spare` is that of the output BEGIN. */
 int ftc_communicator_new(struct ftc_communicators *set, uint64_t number, int ranks, int *job_rank,
-                         const struct ftc_set *agreed, struct ftc_communicator **out);
+                         const struct ftc_set *agreed, uint64_t spare,
+                         struct ftc_communicator **out);
 void ftc_communicator_destroy(struct ftc_communicator *c);
 struct ftc_started *ftc_started_add(struct ftc_communicator *c, enum ftc_started_kind kind);
 /* The first one has ended: take it out. */

@@ -20,6 +20,10 @@
     X(CLOSE_UNCOLLECTED, "freeing: a closing that does not collect")                               \
     X(GONE_TOO_EARLY, "freeing: GONE is sent for a communicator that is not forgotten")            \
     X(FORGET_POKE, "freeing: one for which others wait forgets without GONE")                      \
+    X(SPARE_OF_ONE, "creation: memory that one member has given up is used again")                 \
+    X(LEFT_NOT_AWAITED, "freeing: forget before all have left the board")                          \
+    X(LEFT_THOUGH_REVOKED, "freeing: forget a revoked one when all have left the board")           \
+    X(REVOKED_NOT_LEARNT, "freeing: do not learn of a revoke from the board")                      \
     X(TEMPORARY_WITHOUT_L, "temporary: view without L")                                            \
     X(FORGET_BEFORE_BYE, "temporary: forget before all have said BYE")                             \
     X(DROP_EARLY, "temporary: drop early messages")                                                \

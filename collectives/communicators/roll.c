@@ -6,7 +6,7 @@
 #include "base/set.h"
 #include "base/wire.h"
 
-#define ENTRY_SIZE 24
+#define ENTRY_SIZE 32
 
 size_t ftc_roll_size(int ranks)
 {
@@ -30,6 +30,7 @@ struct ftc_buffer *ftc_roll_new(int ranks, int rank, const struct ftc_roll_entry
     ftc_write_u32(&writer, (uint32_t)entry->key);
     ftc_write_u32(&writer, 0);
     ftc_write_u64(&writer, entry->proposal);
+    ftc_write_u64(&writer, entry->spare);
     return roll;
 }
 
@@ -49,6 +50,7 @@ struct ftc_roll_entry ftc_roll_read(const void *roll, size_t size, int ranks, in
     entry.key = (int)ftc_read_u32(&reader);
     ftc_read_u32(&reader);
     entry.proposal = ftc_read_u64(&reader);
+    entry.spare = ftc_read_u64(&reader);
     return entry;
 }
 

@@ -3,7 +3,7 @@
  * (docs/design/communicators.md, C2 and C9). It has a set of failed ranks, as bytes, and then an
  * entry for each rank:
  *
- *   u8 wish | u8 refuses | u16 0 | u32 color | u32 key | u32 0 | u64 proposal
+ *   u8 wish | u8 refuses | u16 0 | u32 color | u32 key | u32 0 | u64 proposal | u64 spare
  *
  * A rank writes its own entry and leaves the others zero. Rolls are combined by bitwise or. This
  * object leaves the set empty: in an agreement after a revoke the agreement core writes L there
@@ -33,6 +33,7 @@ struct ftc_roll_entry {
     bool refuses; /* OPEN: this rank could not open the memory */
     int color, key;
     uint64_t proposal;
+    uint64_t spare; /* CREATE: this rank offers the memory of this communicator (C3); 0: none */
 };
 
 size_t ftc_roll_size(int ranks);

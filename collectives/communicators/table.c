@@ -19,17 +19,19 @@ static void append(struct ftc_communicators *set, struct ftc_communicator *c)
     *link = c;
 }
 
-static int put_begin(struct ftc_communicator *c)
+static int put_begin(struct ftc_communicator *c, uint64_t spare)
 {
     return ftc_communicators_put(c->set, &(struct ftc_communicators_output){
                                              .kind = FTC_COMMUNICATORS_BEGIN,
                                              .number = c->number,
                                              .communicator = c,
+                                             .spare = spare,
                                              .agreed = c->agreed.size > 0 ? &c->agreed : NULL});
 }
 
 int ftc_communicator_new(struct ftc_communicators *set, uint64_t number, int ranks, int *job_rank,
-                         const struct ftc_set *agreed, struct ftc_communicator **out)
+                         const struct ftc_set *agreed, uint64_t spare,
+                         struct ftc_communicator **out)
 {
     struct ftc_communicator *c = calloc(1, sizeof(*c));
 
@@ -52,7 +54,7 @@ int ftc_communicator_new(struct ftc_communicators *set, uint64_t number, int ran
         ftc_set_copy(&c->agreed, agreed);
     append(set, c);
     *out = c;
-    return number == FTC_COMMUNICATOR_WORLD ? 0 : put_begin(c);
+    return number == FTC_COMMUNICATOR_WORLD ? 0 : put_begin(c, spare);
 }
 
 void ftc_communicator_destroy(struct ftc_communicator *c)

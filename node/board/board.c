@@ -88,6 +88,7 @@ void ftc_board_close(struct ftc_board *b)
     if (b->set.file != NULL) {
         ftc_board_check_own(b);
         ftc_board_give_up(b);
+        ftc_board_file_leave(b->set.file, b->rank);
     }
     release(b);
 }
@@ -512,6 +513,19 @@ const struct ftc_set *ftc_board_agreed(const struct ftc_board *b)
 const struct ftc_set *ftc_board_known(const struct ftc_board *b)
 {
     return &b->known;
+}
+
+bool ftc_board_is_small(const struct ftc_board *b)
+{
+    bool small = true;
+
+    for (unsigned i = 0; i < FTC_BOARD_RESULTS; i++)
+        small &= b->results[i] <= FTC_BOARD_SMALL;
+    for (unsigned i = 0; i < FTC_BOARD_BLOCK_COUNT; i++)
+        small &= b->block[i].populated == 0;
+    for (unsigned i = 0; i < FTC_BOARD_WHOLE_COUNT; i++)
+        small &= b->whole[i].populated == 0;
+    return small;
 }
 
 void ftc_board_report(const struct ftc_board *b, struct ftc_board_report *report)

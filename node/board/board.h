@@ -68,7 +68,7 @@ struct ftc_board_setup {
     /* The board of a communicator of some ranks of the node: its memory, their number, and for each
      * rank of the job its rank in the communicator, or -1. They must live as long as the board.
      * file NULL: the board of the segment, for all ranks of the job, whose numbers are the same. */
-    const struct ftc_board_file *file;
+    struct ftc_board_file *file;
     int ranks;
     const int *rank_of;
     uint64_t communicator; /* its number; part of the check in each post */
@@ -149,6 +149,9 @@ struct ftc_board_report {
     bool paired; /* it went by copies between two memories ("Pairs") */
 };
 void ftc_board_report(const struct ftc_board *board, struct ftc_board_report *report);
+
+/* Has this rank used small buffers alone? */
+bool ftc_board_is_small(const struct ftc_board *board);
 
 /* Increment every bell, then wake every sleeper (agreement.md, "Waking"). The launcher calls this
  * after a declaration, for the board of the segment. */

@@ -9,8 +9,7 @@
 #include "node/board/mutation.h"
 #include "node/segment/board_memory.h"
 
-#define FTC_BOARD_EVERYBODY (-1)                  /* as a reader */
-#define FTC_BOARD_GOLDEN    0x9e3779b97f4a7c15ull /* 2^64 over the golden ratio: mixes digests */
+#define FTC_BOARD_EVERYBODY (-1) /* as a reader */
 
 /* False in a library without the checks for failures and wrong posts, by which bench/tolerance
  * measures what the checks cost. */
@@ -57,6 +56,7 @@ struct ftc_board {
     struct ftc_board_use small[FTC_BOARD_SMALL_COUNT];
     struct ftc_board_use block[FTC_BOARD_BLOCK_COUNT];
     struct ftc_board_use whole[FTC_BOARD_WHOLE_COUNT];
+    uint32_t results[FTC_BOARD_RESULTS]; /* bytes of each result block that are allocated */
     uint32_t latest[3]; /* of each of these three: the buffer that was taken last */
 
     /* The call under way. */
@@ -240,15 +240,6 @@ void ftc_board_accuse(struct ftc_board *b, int rank);
 static inline bool ftc_board_same_call(const struct ftc_signature *a, const struct ftc_signature *b)
 {
     return ftc_signature_equal(a, b) && a->earlier == b->earlier;
-}
-
-/* The check in a mark depends on the round, so that a changed number does not make it a mark of
- * another round. The check is odd, so that no flip of a bit turns a mark into one of the words that
- * survivors settle on. */
-static inline uint64_t ftc_board_mark(uint64_t end, uint64_t check)
-{
-    return end | ((check ^ end * FTC_BOARD_GOLDEN) >> FTC_BOARD_CHECK_SHIFT | 1)
-                     << FTC_BOARD_CHECK_SHIFT;
 }
 
 /* Is the data of a post with this offset inside the area of its rank? */

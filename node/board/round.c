@@ -319,8 +319,22 @@ void ftc_board_collect_and_take(struct ftc_board *b)
         take_posts(b);
 }
 
+/* This rank may be the one that combines. In a file of its own only what is needed is allocated. */
+FTC_HOT static void allocate_result(struct ftc_board *b)
+{
+    uint32_t index = (uint32_t)(b->round % FTC_BOARD_RESULTS), *allocated = &b->results[index];
+
+    if (b->bytes <= *allocated)
+        return;
+    int rc = ftc_board_allocate_result(&b->memory, (size_t)index * FTC_BOARD_BLOCK, b->bytes);
+    if (rc != 0)
+        b->set.host.exhausted(b->set.host.arg, rc);
+    *allocated = (uint32_t)b->bytes;
+}
+
 FTC_HOT static void collect_together(struct ftc_board *b)
 {
+    allocate_result(b);
     begin(b);
     b->chunk = 0;
     b->chunks = chunks(b);

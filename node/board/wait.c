@@ -172,12 +172,16 @@ bool ftc_board_is_revoked(struct ftc_board *b)
     return b->revoked;
 }
 
+static uint64_t left_word(uint64_t end, uint64_t communicator)
+{
+    return ftc_board_mark(end, communicator * FTC_BOARD_GOLDEN);
+}
+
 void ftc_board_leave(struct ftc_board *b)
 {
     uint64_t rounds = FTC_BOARD_MUTATED(LEFT_EARLY) && b->round > 0 ? b->round - 1 : b->round;
 
-    FTC_BOARD_STORE(b->memory.progress[b->rank].left,
-                    ftc_board_mark(rounds + 1, b->set.communicator));
+    FTC_BOARD_STORE(b->memory.progress[b->rank].left, left_word(rounds + 1, b->set.communicator));
 }
 
 bool ftc_board_says_left(const struct ftc_board *b, uint64_t left)
@@ -185,7 +189,7 @@ bool ftc_board_says_left(const struct ftc_board *b, uint64_t left)
     uint64_t end = left & FTC_BOARD_ROUND_MASK;
 
     return end > 0 &&
-           (left == ftc_board_mark(end, b->set.communicator) || FTC_BOARD_MUTATED(LEFT_UNCHECKED));
+           (left == left_word(end, b->set.communicator) || FTC_BOARD_MUTATED(LEFT_UNCHECKED));
 }
 
 /* Ranks that wait for this one are in a round that it does not take part in. */

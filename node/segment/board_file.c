@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +15,12 @@
 #include "base/error.h"
 #include "node/segment/internal.h"
 
+#define PAGE_BYTES 4096u
+
 struct ftc_board_file {
+    int ranks, users; /* users: in this process */
+    uint64_t name;    /* the number in its name */
+    uint64_t use;
     char path[160];
     unsigned char *base;
     size_t size;
@@ -58,10 +64,11 @@ static int populate(void *from, size_t size)
     return rc;
 }
 
-/* Everything but the areas is allocated here, so that a full /dev/shm is an error and no SIGBUS. */
+/* Everything but the results and the areas is allocated here, so that a full /dev/shm is an error
+ * and no SIGBUS. */
 static int lay_out(struct ftc_board_file *file, const struct ftc_board_layout *layout)
 {
-    if (populate(file->base, layout->end) != 0)
+    if (populate(file->base, layout->results) != 0)
         return fail("allocate", file->path);
     file->memory = (struct ftc_board_memory){
         .places = (void *)(file->base + layout->places),
@@ -95,6 +102,10 @@ int ftc_board_file_open(struct ftc_board_file **out, const struct ftc_segment *s
     if (file == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
     ftc_board_layout(&layout, 0, (uint64_t)ranks);
+    file->ranks = ranks;
+    file->users = 1;
+    file->name = number;
+    file->use = 1;
     file->size = layout.end + (uint64_t)ranks * FTC_BOARD_AREA;
     snprintf(file->path, sizeof(file->path), "%s.%llx.%d", segment->path,
              (unsigned long long)number, lowest);
@@ -108,16 +119,80 @@ int ftc_board_file_open(struct ftc_board_file **out, const struct ftc_segment *s
 
 void ftc_board_file_unlink(const struct ftc_board_file *file)
 {
-    (void)unlink(file->path);
+    if (file->use == 1)
+        (void)unlink(file->path);
 }
 
 void ftc_board_file_close(struct ftc_board_file *file)
 {
-    if (file == NULL)
+    if (file == NULL || --file->users > 0)
         return;
     if (file->base != NULL)
         munmap(file->base, file->size);
     free(file);
+}
+
+struct ftc_board_file *ftc_board_file_share(struct ftc_board_file *file)
+{
+    file->users++;
+    return file;
+}
+
+/* --- one communicator after another --- */
+
+/* Words that only callers touch. Bells stay: one that has left, but does not know that all have,
+ * may still ring. */
+void ftc_board_file_renew(struct ftc_board_file *file)
+{
+    struct ftc_board_memory *memory = &file->memory;
+
+    file->use++;
+    for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++) {
+        struct ftc_board_place *place = &memory->places[i];
+        FTC_BOARD_STORE(place->arrived, 0);
+        for (unsigned chunk = 0; chunk < FTC_BOARD_CHUNKS; chunk++)
+            FTC_BOARD_STORE(place->claim[chunk], 0);
+        FTC_BOARD_STORE(place->sleepers, 0);
+        FTC_BOARD_STORE(place->revoked, 0);
+    }
+    for (int rank = 0; rank < file->ranks; rank++) {
+        struct ftc_board_progress *progress = &memory->progress[rank];
+        FTC_BOARD_STORE(progress->finished, 0);
+        FTC_BOARD_STORE(progress->decided, 0);
+        FTC_BOARD_STORE(progress->wanted, 0);
+        FTC_BOARD_STORE(progress->left, 0);
+    }
+    memset(memory->posts, 0, FTC_BOARD_DEPTH * memory->post_stride);
+}
+
+uint64_t ftc_board_file_use(const struct ftc_board_file *file)
+{
+    return file->use;
+}
+
+static uint64_t uses_word(const struct ftc_board_file *file, uint64_t use)
+{
+    return ftc_board_mark(use, file->name * FTC_BOARD_GOLDEN);
+}
+
+void ftc_board_file_leave(struct ftc_board_file *file, int rank)
+{
+    FTC_BOARD_STORE(file->memory.progress[rank].uses, uses_word(file, file->use));
+}
+
+int ftc_board_file_has_left(const struct ftc_board_file *file, uint64_t use, int rank)
+{
+    uint64_t word = FTC_BOARD_LOAD(file->memory.progress[rank].uses);
+    uint64_t uses = word & FTC_BOARD_ROUND_MASK;
+
+    if (word != 0 && word != uses_word(file, uses))
+        return FTC_ERR_PROTO;
+    return uses >= use;
+}
+
+bool ftc_board_file_is_revoked(const struct ftc_board_file *file)
+{
+    return FTC_BOARD_LOAD(file->memory.places[0].revoked) != 0;
 }
 
 const struct ftc_board_memory *ftc_board_file_memory(const struct ftc_board_file *file)
@@ -125,7 +200,21 @@ const struct ftc_board_memory *ftc_board_file_memory(const struct ftc_board_file
     return &file->memory;
 }
 
-/* --- areas --- */
+/* --- results and areas --- */
+
+int ftc_board_allocate_result(const struct ftc_board_memory *memory, size_t offset, size_t size)
+{
+    size_t from = offset / PAGE_BYTES * PAGE_BYTES;
+    size_t to = (offset + size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+
+    assert(offset + size <= (size_t)FTC_BOARD_RESULTS * FTC_BOARD_BLOCK);
+    if (memory->segment != NULL || populate(memory->results + from, to - from) == 0)
+        return FTC_SUCCESS;
+    return ftc_error_set(FTC_ERR_SYSTEM,
+                         "/dev/shm is full: no room for a result of %zu bytes: %m: enlarge it "
+                         "(mount -o remount,size=1g /dev/shm)",
+                         size);
+}
 
 int ftc_board_allocate(const struct ftc_board_memory *memory, int rank, size_t offset, size_t size)
 {

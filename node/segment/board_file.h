@@ -3,6 +3,7 @@
  * ranks opens it by the same name, in any order. A file whose pages nobody has written is a sound
  * board, so it does not matter how far a rank came that died meanwhile. When all have opened it,
  * each removes the name. The kernel takes the memory back when the last of them closes it or dies.
+ * When all have left its communicator, another one may take it over.
  */
 #ifndef FTC_NODE_SEGMENT_BOARD_FILE_H
 #define FTC_NODE_SEGMENT_BOARD_FILE_H
@@ -21,8 +22,23 @@ int ftc_board_file_open(struct ftc_board_file **out, const struct ftc_segment *s
                         uint64_t number, int lowest, int ranks);
 /* Remove the name. Another rank may have done so. */
 void ftc_board_file_unlink(const struct ftc_board_file *file);
-/* Unmaps the memory. The name stays if nobody has removed it. NULL is legal. */
+/* Unmaps the memory when its last user closes it. The name stays if nobody has removed it. NULL is
+ * legal. */
 void ftc_board_file_close(struct ftc_board_file *file);
+
+/* Another user of this process, which closes it, too. */
+struct ftc_board_file *ftc_board_file_share(struct ftc_board_file *file);
+/* All its ranks have left its last communicator, and now use it for another one: clear it. Each of
+ * them does so before any of them uses it. */
+void ftc_board_file_renew(struct ftc_board_file *file);
+/* Which communicator of this memory it is for, counted from 1. */
+uint64_t ftc_board_file_use(const struct ftc_board_file *file);
+/* This rank has left that one, of which `rank` is its rank. Has another rank left use `use`, or a
+ * later one? FTC_ERR_PROTO: its word is damaged. */
+void ftc_board_file_leave(struct ftc_board_file *file, int rank);
+int ftc_board_file_has_left(const struct ftc_board_file *file, uint64_t use, int rank);
+/* Is it revoked? Look after that. */
+bool ftc_board_file_is_revoked(const struct ftc_board_file *file);
 
 const struct ftc_board_memory *ftc_board_file_memory(const struct ftc_board_file *file);
 

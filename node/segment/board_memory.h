@@ -84,6 +84,10 @@ struct ftc_board_progress {
      * whose check is the number of the communicator. 0 before. Its rank writes. Release: all that
      * it posted is there. */
     _Atomic uint64_t left;
+    /* How many communicators of this memory its rank has left, as a mark whose check is the name of
+     * the file. It only grows: it is not cleared when the memory is used again. Its rank writes,
+     * after `left`. Release: it touches nothing of the last one any more. */
+    _Atomic uint64_t uses;
 };
 
 /* A mark is the round + 1 with the check of the signature above it, or with the word that the
@@ -92,6 +96,16 @@ struct ftc_board_progress {
 #define FTC_BOARD_COUNTED     (UINT64_C(1) << 46) /* a rank has counted the post, so all do */
 #define FTC_BOARD_VOID        (UINT64_C(1) << 47) /* no rank has counted the post, and none does */
 #define FTC_BOARD_CHECK_SHIFT 48
+#define FTC_BOARD_GOLDEN      0x9e3779b97f4a7c15ull /* 2^64 over the golden ratio: mixes digests */
+
+/* The check in a mark depends on the round, so that a changed number does not make it a mark of
+ * another round. The check is odd, so that no flip of a bit turns a mark into one of the words that
+ * survivors settle on. */
+static inline uint64_t ftc_board_mark(uint64_t end, uint64_t check)
+{
+    return end | ((check ^ end * FTC_BOARD_GOLDEN) >> FTC_BOARD_CHECK_SHIFT | 1)
+                     << FTC_BOARD_CHECK_SHIFT;
+}
 
 #define FTC_BOARD_TAG(round)         (((round) + 1) << 16)
 #define FTC_BOARD_WORD(round, value) (FTC_BOARD_TAG(round) | (uint64_t)(value))
@@ -141,6 +155,8 @@ int ftc_segment_area_allocate(struct ftc_segment *segment, int rank, size_t offs
 /* Allocate the memory of this part of the rank's area, so that a full /dev/shm is FTC_ERR_SYSTEM
  * here and not a SIGBUS later. */
 int ftc_board_allocate(const struct ftc_board_memory *memory, int rank, size_t offset, size_t size);
+/* The same for a part of the results. Those of the segment are allocated with it. */
+int ftc_board_allocate_result(const struct ftc_board_memory *memory, size_t offset, size_t size);
 
 /* A process may be killed between any two touches of shared memory. The harness of tests/node stops
  * it at these points. */

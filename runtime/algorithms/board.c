@@ -4,7 +4,6 @@
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -189,7 +188,7 @@ static int board_open(struct ftc_comm *comm)
         .spins = comm->process->patience.spins,
         .yields = comm->process->patience.yields,
         .longest_ns = (uint64_t)comm->process->config.heartbeat_period_ms * FTC_NS_PER_MS,
-        .light = comm->size <= get_nprocs_conf(),
+        .light = comm->size <= comm->process->processors,
         .fenced_by_others =
             syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0,
         .host = {.arg = comm,

@@ -172,7 +172,7 @@ static void start_attempt(struct ftc_comm *comm)
 {
     struct ftc_large_now here;
 
-    comm->driven.waits = true; /* so that a step takes in more than one message */
+    ftc_comm_expect_delivery(comm); /* so that a step takes in more than one message */
     ftc_publish_ran(comm, FTC_CHOICE_RING);
     ftc_progress_failures(comm->process);
     tell_member(comm);

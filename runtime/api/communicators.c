@@ -10,6 +10,7 @@
 #include "runtime/comm/publish.h"
 #include "runtime/comm/queue.h"
 #include "runtime/comm/ranks.h"
+#include "runtime/comm/spare.h"
 #include "runtime/process/progress.h"
 #include "runtime/process/turn.h"
 
@@ -43,11 +44,17 @@ int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making)
     making->started = (struct ftc_started_call){0};
     comm->started = &making->started;
 
+    uint64_t spare = making->validate == NULL && making->creation != FTC_CREATION_GROUP
+                         ? ftc_spare_offer(comm)
+                         : 0;
     int rc =
         making->validate != NULL ? ftc_communicator_start(c, making->validate, ticket)
         : making->creation == FTC_CREATION_GROUP
             ? ftc_communicator_create_group(c, making->count, making->ranks, making->tag, ticket)
-            : ftc_communicator_create(c, making->creation, making->color, making->key, ticket);
+            : ftc_communicator_create(c, making->creation, making->color, making->key, spare,
+                                      ticket);
+    if (rc == FTC_SUCCESS && spare != 0)
+        ftc_spare_offered(comm->process, spare, *ticket);
     if (rc == FTC_ERR_NOMEM) /* the lifecycle cannot go on */
         ftc_progress_must(comm->process, rc);
     return rc;

@@ -278,7 +278,7 @@ static void begin(struct aggregation *a)
     struct ftc_gossip_run *run = comm->gossip;
     const struct ftc_set *known = ftc_member_known_failed(comm->member);
 
-    comm->driven.waits = true; /* so that a step takes in more than one message */
+    ftc_comm_expect_delivery(comm); /* so that a step takes in more than one message */
     ftc_publish_ran(comm, FTC_CHOICE_GOSSIP);
     ftc_publish_called(comm, run->head.op);
     for (int rank = ftc_set_next(known, 0); rank >= 0; rank = ftc_set_next(known, rank + 1))
@@ -309,7 +309,7 @@ static int run_agreement(struct ftc_comm *comm, const struct ftc_call *call, voi
     int rc = ftc_request_run(comm, call, receive, FTC_CHOICE_BOARD + 1);
     comm->agreeing = false;
     ftc_publish_ran(comm, FTC_CHOICE_GOSSIP);
-    comm->driven.waits = true; /* gossip goes on: steps take in many messages */
+    ftc_comm_expect_delivery(comm); /* gossip goes on: steps take in many messages */
     return rc;
 }
 

@@ -9,6 +9,7 @@
 #include "collectives/communicators/number.h"
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/drive.h"
+#include "runtime/comm/list.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/process/progress.h"
@@ -99,15 +100,37 @@ static void close_file(struct ftc_comm *comm)
         ftc_board_file_unlink(comm->file);
     ftc_board_file_close(comm->file);
     comm->file = NULL;
+    comm->left = false;
+}
+
+void ftc_comm_give_up_board(struct ftc_comm *comm)
+{
+    if (comm->board != NULL && !ftc_comm_is_revoked(comm)) /* the closing comes after these */
+        ftc_member_skip(comm->member, ftc_board_operations(comm->board));
+    comm->left = comm->left || comm->board != NULL;
+    ftc_board_close(comm->board);
+    comm->board = NULL;
 }
 
 void ftc_comm_close_board(struct ftc_comm *comm)
 {
-    if (comm->board != NULL && !ftc_comm_is_revoked(comm)) /* the closing comes after these */
-        ftc_member_skip(comm->member, ftc_board_operations(comm->board));
-    ftc_board_close(comm->board);
-    comm->board = NULL;
+    ftc_comm_give_up_board(comm);
     close_file(comm);
+}
+
+bool ftc_comm_all_have_left(struct ftc_comm *comm)
+{
+    for (; comm->leaver < comm->size; comm->leaver++) {
+        int job_rank = ftc_comm_job_rank(comm, comm->leaver);
+        if (ftc_set_has(&comm->process->failed, job_rank))
+            continue;
+        int rc = ftc_board_file_has_left(comm->file, comm->use, comm->leaver);
+        if (rc == FTC_ERR_PROTO && !ftc_set_has(&comm->process->accused, job_rank))
+            ftc_comm_accuse(comm, comm->leaver, "has damaged its part of a board");
+        if (rc != 1)
+            return false;
+    }
+    return true;
 }
 
 /* The counters of the slot keep what the member before has counted. */
@@ -138,6 +161,8 @@ void ftc_comm_close(struct ftc_comm *comm)
     ftc_history_close(&comm->history);
     remove_driven(comm->process, &comm->driven);
     ftc_progress_due(comm->process, &comm->driven, 0);
+    ftc_progress_rest(comm->process, &comm->driven);
+    ftc_comm_list_remove(comm);
     ftc_member_destroy(comm->member);
     comm->algorithms = comm->opened_algorithms;
     ftc_algorithms_close(comm);
@@ -195,6 +220,7 @@ int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
     comm->rank = setup->rank;
     comm->size = setup->size;
     comm->file = setup->file;
+    comm->use = setup->file != NULL ? ftc_board_file_use(setup->file) : 0;
     comm->number = comm->driven.number = setup->number;
     comm->ran = -1;
     if (setup->job_ranks != NULL) {

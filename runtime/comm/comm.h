@@ -15,6 +15,7 @@
 #include "runtime/process/process.h"
 
 struct ftc_algorithm;
+struct ftc_comm_list;
 struct ftc_communicator;
 struct ftc_gossip_run;
 struct ftc_doubling_run;
@@ -50,6 +51,7 @@ enum ftc_own_stage {
     FTC_OWN_BY_CALLER, /* the caller of the creation runs it on the board */
     FTC_OWN_BEGINS,    /* goes by messages, and has not begun */
     FTC_OWN_UNDER_WAY,
+    FTC_OWN_LEAVES, /* the closing waits until all have left the board (communicators.md, C7) */
 };
 struct ftc_own_call {
     enum ftc_own_stage stage;
@@ -90,6 +92,7 @@ struct ftc_comm {
     const struct ftc_algorithm *const *algorithms;
     const struct ftc_algorithm *const *opened_algorithms; /* those that were opened */
     int rank, size;
+    uint64_t parent; /* number of the communicator in which it was made; 0: the world, or a group */
     uint64_t number; /* that of `driven` without the bit of a revoke: callers read it at any time */
     /* The ranks of the job that its ranks are, and the reverse (ranks.h). NULL: it is the world,
      * where the numbers are the same. */
@@ -102,6 +105,8 @@ struct ftc_comm {
 
     /* --- under process->lock --- */
     struct ftc_communicator *communicator; /* its engine; NULL: it has none (ftc_comm_setup) */
+    struct ftc_comm_list *list;            /* of the engine, in which it is; NULL: in none */
+    struct ftc_comm *before, *behind;      /* there */
     bool opened;                           /* its creation has ended: it may have callers */
     struct ftc_own_call own;
     struct ftc_started_call *started; /* NULL: none */
@@ -145,6 +150,9 @@ struct ftc_comm {
     /* Every collective goes over the board. NULL: all go by messages. */
     struct ftc_board *board;
     struct ftc_board_file *file; /* its memory; NULL: in the segment */
+    bool left;                   /* this rank has given up the board, and its memory is there */
+    uint64_t use;                /* of its memory, as ftc_board_file_use() counts */
+    int leaver;                  /* if left: all ranks before this one have left, too, or failed */
     struct ftc_history history;  /* the last blocking call */
     /* |G|, as the slot shows it for the world. Also read without the lock. */
     _Atomic uint32_t agreed_count;
@@ -200,7 +208,12 @@ int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
 /* Local. No thread may be in a call on it. */
 void ftc_comm_close(struct ftc_comm *comm);
 
-/* Under process->lock, by the thread of the caller: gives up the board, if there is one. */
+/* Under process->lock, by the thread of the caller: gives up the board, if there is one. Its memory
+ * stays, for a closing (communicators.md, C7). */
+void ftc_comm_give_up_board(struct ftc_comm *comm);
+/* After that: has each member left it, or failed (C7)? */
+bool ftc_comm_all_have_left(struct ftc_comm *comm);
+/* Gives up the board with its memory. */
 void ftc_comm_close_board(struct ftc_comm *comm);
 
 /* The operations under way have ended, at whatever stage they are. What follows goes by messages,

@@ -19,6 +19,12 @@
 #include "runtime/process/reach.h"
 #include "runtime/process/turn.h"
 
+void ftc_comm_expect_delivery(struct ftc_comm *comm)
+{
+    comm->driven.waits = true;
+    ftc_progress_activate(comm->process, &comm->driven);
+}
+
 /* --- timers: of the member, and of an algorithm --- */
 
 static void set_due(struct ftc_comm *comm)
@@ -164,6 +170,7 @@ static void carry_out(struct ftc_comm *comm, const struct ftc_output *output)
         break;
     case FTC_OUTPUT_MORE:
         comm->driven.more = true;
+        ftc_progress_activate(comm->process, &comm->driven);
         break;
     case FTC_OUTPUT_TIMER:
         comm->member_due_ns = ftc_clock_now() + output->delay_ns;
@@ -258,6 +265,8 @@ static int take_message(struct ftc_comm *comm, int from, struct ftc_buffer *mess
 static void receive_message(struct ftc_driven *driven, int from, struct ftc_buffer *message)
 {
     struct ftc_comm *comm = comm_of(driven);
+
+    ftc_progress_activate(comm->process, driven);
     int rc = take_message(comm, ftc_comm_rank_of(comm, from), message);
 
     if (rc == FTC_ERR_PROTO)
@@ -271,6 +280,8 @@ static bool receive_datagram(struct ftc_driven *driven, int from, struct ftc_buf
 {
     struct ftc_comm *comm = comm_of(driven);
     int rank = ftc_comm_rank_of(comm, from);
+
+    ftc_progress_activate(comm->process, driven);
     int rc = rank < 0 ? FTC_ERR_PROTO : ftc_member_datagram(comm->member, rank, payload);
 
     if (rc != FTC_ERR_PROTO)

@@ -12,6 +12,9 @@ extern const struct ftc_driven_ops ftc_comm_ops;
  * on. */
 void ftc_comm_outputs(struct ftc_comm *comm);
 
+/* A call of it waits for a delivery: steps take in many messages. */
+void ftc_comm_expect_delivery(struct ftc_comm *comm);
+
 /* Sets the timer of the algorithm that needs one. 0 ends it. */
 void ftc_comm_algorithm_due(struct ftc_comm *comm, uint64_t due_ns);
 

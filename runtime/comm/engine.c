@@ -9,20 +9,27 @@
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/finished.h"
+#include "runtime/comm/list.h"
 #include "runtime/comm/queue.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/comm/request.h"
+#include "runtime/comm/spare.h"
 #include "runtime/process/progress.h"
 
 struct ftc_comm_engine {
     struct ftc_process *process;
     struct ftc_communicators *set;
     struct ftc_comm *world;
+    /* Communicators with an own call by messages, or with a queue; and those whose closing waits
+     * until all have left the board. */
+    struct ftc_comm_list busy, leaving;
     /* The table of a communicator that was revoked, and of a temporary one. */
     const struct ftc_algorithm *messages[FTC_CHOICES + 1];
     /* That of the other children. */
     const struct ftc_algorithm **children;
 };
+
+#define LOOKS 4 /* at boards that this rank has left, in a step */
 
 static struct ftc_comm *comm_of(const struct ftc_communicator *c)
 {
@@ -37,12 +44,23 @@ static struct ftc_communicator *next(const struct ftc_comm_engine *engine,
 
 /* --- own calls --- */
 
+void ftc_comm_engine_queued(struct ftc_comm *comm)
+{
+    ftc_comm_list_put(&comm->process->engine->busy, comm);
+    comm->process->works = true;
+}
+
 static void set_stage(struct ftc_comm *comm, enum ftc_own_stage stage)
 {
-    bool before = comm->own.stage > FTC_OWN_BY_CALLER, now = stage > FTC_OWN_BY_CALLER;
+    struct ftc_comm_engine *engine = comm->process->engine;
 
-    comm->process->queued += (int)now - (int)before;
     comm->own.stage = stage;
+    if (stage == FTC_OWN_LEAVES)
+        ftc_comm_list_put(&engine->leaving, comm);
+    else if (stage > FTC_OWN_BY_CALLER)
+        ftc_comm_engine_queued(comm);
+    else if (comm->list == &engine->leaving)
+        ftc_comm_list_remove(comm);
 }
 
 static void deliver(struct ftc_comm *comm, int status, const struct ftc_set *failed,
@@ -94,7 +112,22 @@ static void call(struct ftc_comm *comm, const struct ftc_communicators_output *o
     own->call.input = own->value + size;
     if (size > 0)
         memcpy(own->value + size, output->call.input, size);
-    set_stage(comm, by_caller ? FTC_OWN_BY_CALLER : FTC_OWN_BEGINS);
+    if (own->call.signature.kind == FTC_CALL_CLOSE && comm->left)
+        set_stage(comm, FTC_OWN_LEAVES);
+    else
+        set_stage(comm, by_caller ? FTC_OWN_BY_CALLER : FTC_OWN_BEGINS);
+}
+
+/* True: the closing is delivered, or goes on as an agreement after a revoke. */
+static bool advance_closing(struct ftc_comm *comm)
+{
+    if (!ftc_comm_all_have_left(comm))
+        return false;
+    if (ftc_board_file_is_revoked(comm->file))
+        ftc_progress_must(comm->process, ftc_communicator_found_revoked(comm->communicator));
+    else
+        deliver(comm, FTC_SUCCESS, NULL, NULL, false);
+    return true;
 }
 
 /* True: it is done. Level records are of the communicator before its revoke, so own calls go one
@@ -114,15 +147,27 @@ static bool advance(struct ftc_comm *comm)
     return own->stage == FTC_OWN_UNDER_WAY && ftc_request_advance(comm, &own->request);
 }
 
+/* A few in turn: there may be thousands of them, and no caller waits for one. */
+static bool advance_leaving(struct ftc_comm_engine *engine)
+{
+    size_t looks = engine->leaving.count < LOOKS ? engine->leaving.count : LOOKS;
+
+    for (size_t i = 0; i < looks; i++) {
+        struct ftc_comm *comm = engine->leaving.first;
+        ftc_comm_list_put(&engine->leaving, comm);
+        if (advance_closing(comm))
+            return true;
+    }
+    return false;
+}
+
 /* Delivers an own call that is done, or ends an operation of a queue. False: there is none. */
 static bool advance_one(struct ftc_comm_engine *engine)
 {
-    if (engine->process->queued == 0)
-        return false;
-    for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;) {
-        struct ftc_comm *comm = comm_of(c);
-        if (comm == NULL)
-            continue;
+    for (struct ftc_comm *comm = engine->busy.first, *behind; comm != NULL; comm = behind) {
+        behind = comm->behind;
+        if (comm->own.stage <= FTC_OWN_BY_CALLER && comm->queue.first == NULL)
+            ftc_comm_list_remove(comm);
         if (advance(comm)) {
             deliver_of_member(comm);
             return true;
@@ -130,38 +175,19 @@ static bool advance_one(struct ftc_comm_engine *engine)
         if (ftc_queue_advance(comm))
             return true;
     }
-    return false;
+    engine->process->works = engine->busy.first != NULL;
+    return advance_leaving(engine);
 }
 
 /* --- outputs --- */
 
-static int node_of(const struct ftc_comm_engine *engine, int job_rank)
+/* C3: all members have left that communicator, and so its closing is delivered. */
+static void end_closing(struct ftc_comm_engine *engine, uint64_t number)
 {
-    return ftc_segment_node_of(engine->process->segment, job_rank);
-}
+    const struct ftc_communicator *c = ftc_communicators_find(engine->set, number);
 
-/* A child whose members are on one node has a board, if the world has or had one. False: there is
- * no room for it. */
-static bool open_memory(struct ftc_comm_engine *engine, struct ftc_comm_setup *setup)
-{
-    int lowest = setup->job_ranks[0];
-
-    if (engine->process->alone ||
-        ftc_config_algorithm(&engine->process->config, 1) == FTC_ALGORITHM_CORRECTED)
-        return true;
-    for (int i = 1; i < setup->size; i++) {
-        if (node_of(engine, setup->job_ranks[i]) != node_of(engine, lowest))
-            return true;
-        if (setup->job_ranks[i] < lowest)
-            lowest = setup->job_ranks[i];
-    }
-    if (ftc_board_file_open(&setup->file, engine->process->segment, setup->number, lowest,
-                            setup->size) == FTC_SUCCESS)
-        return true;
-    FTC_LOG(&engine->process->log, FTC_LOG_WARN,
-            "a new communicator of %d ranks goes by messages: no shared memory for it here: %s",
-            setup->size, ftc_last_error());
-    return false;
+    if (c != NULL && comm_of(c)->own.stage == FTC_OWN_LEAVES)
+        deliver(comm_of(c), FTC_SUCCESS, NULL, NULL, false);
 }
 
 static void begin(struct ftc_comm_engine *engine, const struct ftc_communicators_output *output)
@@ -175,12 +201,14 @@ static void begin(struct ftc_comm_engine *engine, const struct ftc_communicators
                                    .communicator = c};
     struct ftc_comm *comm;
     bool temporary = ftc_communicator_is_temporary(output->number);
-    bool sound = temporary || open_memory(engine, &setup);
+    bool sound = temporary || ftc_spare_open(engine->process, &setup, output->spare);
 
     ftc_progress_must(engine->process,
                       ftc_comm_open(&comm, engine->process, &setup,
                                     temporary ? engine->messages : engine->children));
     ftc_communicator_attach(c, comm);
+    if (comm->use > 1)
+        end_closing(engine, output->spare);
     if (!temporary)
         ftc_progress_must(engine->process,
                           ftc_communicators_opened(engine->set, output->number, sound));
@@ -201,6 +229,7 @@ static void end_started(struct ftc_comm_engine *engine,
 {
     struct ftc_started_call *started = started_of(engine, output->ticket);
 
+    ftc_spare_drop_offered(engine->process, output->ticket);
     if (started == NULL)
         return;
     started->ended = true;
@@ -220,6 +249,8 @@ static void created(struct ftc_comm_engine *engine, const struct ftc_communicato
         ftc_comm_close_board(child);
     else if (child->file != NULL)
         ftc_board_file_unlink(child->file);
+    if (!ftc_communicator_is_temporary(output->number))
+        child->parent = output->number;
     child->opened = true;
 }
 
@@ -238,6 +269,7 @@ static void keep_report(struct ftc_comm *comm)
 static void revoked(struct ftc_comm_engine *engine, struct ftc_comm *comm)
 {
     keep_report(comm);
+    ftc_spare_drop_of(engine->process, comm->number);
     set_stage(comm, FTC_OWN_NONE);
     ftc_comm_detour(comm, FTC_DETOUR_REVOKED, true);
     ftc_queue_cut_off(comm);
@@ -245,7 +277,7 @@ static void revoked(struct ftc_comm_engine *engine, struct ftc_comm *comm)
     ftc_progress_must(engine->process, ftc_comm_cut_off(comm));
     /* It never had a caller. Others may be in a call on its board: they must find *revoked* before
      * they find that this rank has left. */
-    if (!comm->opened)
+    if (!comm->opened || comm->left)
         ftc_comm_close_board(comm);
 }
 
@@ -257,6 +289,7 @@ static void forget(struct ftc_comm_engine *engine, struct ftc_communicator *c)
     if (comm == NULL)
         return;
     set_stage(comm, FTC_OWN_NONE);
+    ftc_spare_drop_of(engine->process, comm->number);
     comm->communicator = NULL;
     if (comm != engine->world)
         ftc_comm_close(comm);
@@ -454,6 +487,7 @@ void ftc_comm_engine_close(struct ftc_process *process)
             ftc_comm_close(comm_of(c));
     if (engine->world != NULL)
         ftc_comm_close(engine->world);
+    ftc_spare_drop_of(process, 0);
     ftc_communicators_free(engine->set);
     free(engine->children);
     free(engine);
@@ -518,7 +552,13 @@ void ftc_comm_engine_await(struct ftc_comm *comm)
 
 static void free_one(struct ftc_comm *comm)
 {
-    ftc_comm_close_board(comm);
+    bool small = comm->board != NULL && ftc_board_is_small(comm->board);
+
+    ftc_comm_give_up_board(comm);
+    if (ftc_comm_is_revoked(comm)) /* the closing is an agreement */
+        ftc_comm_close_board(comm);
+    else if (small)
+        ftc_spare_keep(comm);
     ftc_progress_must(comm->process, ftc_communicator_free(comm->communicator));
 }
 

@@ -31,6 +31,9 @@ bool ftc_comm_engine_has_requests(const struct ftc_process *process);
 /* Carries out all that follows from an input of the communicators. Call it after each. */
 void ftc_comm_engine_settle(struct ftc_process *process);
 
+/* Its queue has an operation. */
+void ftc_comm_engine_queued(struct ftc_comm *comm);
+
 /* The caller revokes it. */
 void ftc_comm_engine_revoke(struct ftc_comm *comm);
 

@@ -2,6 +2,7 @@
 #include "runtime/comm/queue.h"
 
 #include "runtime/comm/drive.h"
+#include "runtime/comm/engine.h"
 
 void ftc_queue_add(struct ftc_comm *comm, struct ftc_queued_operation *operation)
 {
@@ -15,7 +16,7 @@ void ftc_queue_add(struct ftc_comm *comm, struct ftc_queued_operation *operation
         comm->queue.last->next = operation;
     }
     comm->queue.last = operation;
-    comm->process->queued++;
+    ftc_comm_engine_queued(comm);
     ftc_comm_detour(comm, FTC_DETOUR_QUEUE, true);
 }
 
@@ -26,7 +27,6 @@ static void pop(struct ftc_comm *comm)
 
     comm->queue.first = operation->next;
     operation->ended = true;
-    comm->process->queued--;
     comm->process->delivered = true;
     if (comm->queue.first != NULL)
         return;

@@ -18,7 +18,7 @@ void ftc_request_start(struct ftc_comm *comm, struct ftc_request *request,
     comm->signature = call->signature;
     if (from <= FTC_CHOICE_RING) /* else it is a part of a large value */
         comm->lost = 0;
-    comm->driven.waits = true;
+    ftc_comm_expect_delivery(comm);
     ftc_flow_control_note(comm, call);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -69,6 +70,7 @@ static void set_patience(struct ftc_process *process)
     bool free_cores = here <= (int)cores;
     process->patience.spins = free_cores ? 150 : 0;
     process->patience.yields = free_cores ? 200 : 20;
+    process->processors = get_nprocs_conf();
 }
 
 static int join(struct ftc_process *process)

@@ -101,6 +101,8 @@ struct ftc_driven_ops {
 /* A communicator as its process drives it. */
 struct ftc_driven {
     struct ftc_driven *next;
+    struct ftc_driven *next_active;
+    bool active; /* it may have work: steps look at it (ftc_progress_activate()) */
     const struct ftc_driven_ops *ops;
     uint64_t number; /* in each message (collectives/frame.h) */
     uint64_t due_ns; /* when a timer of it is due; 0: none is set */
@@ -109,6 +111,7 @@ struct ftc_driven {
 };
 
 struct ftc_comm_engine;
+struct ftc_spare;
 
 /* What a process does with what is of all its communicators, or of none (runtime/comm/engine.h).
  * Under process->lock. Ranks are those of the job. */
@@ -141,6 +144,7 @@ struct ftc_process {
     uint64_t senseless;              /* datagrams that were rejected as malformed */
     struct ftc_thread thread;
     struct ftc_patience patience;
+    int processors; /* of this machine, with those that are off: alike at all its ranks */
     struct ftc_drill drill;
 
     /* Its holder drives the communicators. A caller takes it for a call, except for a call on the
@@ -150,6 +154,7 @@ struct ftc_process {
     struct ftc_turn turn;
     /* The communicators; the world is the last one. */
     struct ftc_driven *driven;
+    struct ftc_driven *active; /* those of them that may have work */
     const struct ftc_comm_engine_ops *engine_ops;
     struct ftc_comm_engine *engine;
     bool delivered;         /* a call that waited was delivered in this step */
@@ -158,8 +163,10 @@ struct ftc_process {
     struct ftc_set accused; /* this rank has accused them, and was not told yet that they failed */
     uint64_t reached_ns;    /* when ftc_reach_publish() last wrote to the slot */
     uint64_t timer_ns;      /* the earliest due_ns of the communicators; 0: none is set */
-    int queued;             /* operations in the queues of all communicators, and own calls */
-    bool clogged;           /* the transport could not send all: the receivers do not keep up */
+    struct ftc_spare *spares; /* memory of boards that may be used again (runtime/comm/spare.h) */
+    int spares_count;
+    bool works;   /* the thread has operations to move on: own calls, or those of a queue */
+    bool clogged; /* the transport could not send all: the receivers do not keep up */
 };
 
 /* Logs why, and ends this process. It may be in the middle of anything: for all other ranks this is

@@ -67,11 +67,33 @@ void ftc_progress_accuse(struct ftc_process *process, int rank, const char *what
     publish_accused(process);
 }
 
+void ftc_progress_activate(struct ftc_process *process, struct ftc_driven *driven)
+{
+    if (driven->active)
+        return;
+    driven->active = true;
+    driven->next_active = process->active;
+    process->active = driven;
+}
+
+void ftc_progress_rest(struct ftc_process *process, struct ftc_driven *driven)
+{
+    struct ftc_driven **link = &process->active;
+
+    while (*link != NULL && *link != driven)
+        link = &(*link)->next_active;
+    if (*link != NULL)
+        *link = driven->next_active;
+    driven->active = false;
+}
+
 void ftc_progress_due(struct ftc_process *process, struct ftc_driven *driven, uint64_t due_ns)
 {
     driven->due_ns = due_ns;
+    if (due_ns != 0)
+        ftc_progress_activate(process, driven);
     process->timer_ns = 0;
-    for (driven = process->driven; driven != NULL; driven = driven->next)
+    for (driven = process->active; driven != NULL; driven = driven->next_active)
         if (driven->due_ns != 0 && (process->timer_ns == 0 || driven->due_ns < process->timer_ns))
             process->timer_ns = driven->due_ns;
 }
@@ -147,8 +169,8 @@ static int awaited(const struct ftc_process *process)
 {
     int rank = -1;
 
-    for (struct ftc_driven *driven = process->driven; driven != NULL && rank < 0;
-         driven = driven->next)
+    for (struct ftc_driven *driven = process->active; driven != NULL && rank < 0;
+         driven = driven->next_active)
         rank = driven->ops->awaits(driven);
     return rank;
 }
@@ -210,7 +232,7 @@ static bool step_messages(struct ftc_process *process)
 {
     bool any = false, waits = false;
 
-    for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
+    for (struct ftc_driven *driven = process->active; driven != NULL; driven = driven->next_active)
         waits |= driven->waits;
     for (int i = 0; i < MESSAGES_PER_STEP && !process->delivered && step_datagram(process); i++)
         any = true;
@@ -222,9 +244,26 @@ static bool step_messages(struct ftc_process *process)
     return any;
 }
 
+/* Only of those that may have work: a process may have thousands that rest. */
+static bool step_active(struct ftc_process *process)
+{
+    struct ftc_driven *driven, **link = &process->active;
+    bool any = false;
+
+    for (driven = process->active; driven != NULL; driven = driven->next_active)
+        any |= driven->ops->after(driven);
+    while ((driven = *link) != NULL) {
+        driven->active = driven->more || driven->waits || driven->due_ns != 0;
+        if (driven->active)
+            link = &driven->next_active;
+        else
+            *link = driven->next_active;
+    }
+    return any;
+}
+
 bool ftc_progress_step(struct ftc_process *process)
 {
-    struct ftc_driven *driven;
     bool any, idle;
 
     if (process->alone)
@@ -232,8 +271,7 @@ bool ftc_progress_step(struct ftc_process *process)
     process->delivered = false;
     any = ftc_progress_failures(process);
     any |= step_messages(process);
-    for (driven = process->driven; driven != NULL; driven = driven->next)
-        any |= driven->ops->after(driven);
+    any |= step_active(process);
     any |= process->engine_ops->after(process);
     ftc_progress_must(process, process->transport->ops->flush(process->transport, &idle));
     process->clogged = !idle;
@@ -244,10 +282,10 @@ bool ftc_progress_step(struct ftc_process *process)
 
 static bool has_more(const struct ftc_process *process)
 {
-    const struct ftc_driven *driven = process->driven;
+    const struct ftc_driven *driven = process->active;
 
     while (driven != NULL && !driven->more)
-        driven = driven->next;
+        driven = driven->next_active;
     return driven != NULL;
 }
 

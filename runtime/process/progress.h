@@ -12,6 +12,12 @@ void ftc_progress_must(struct ftc_process *process, int rc);
 /* Asks the launcher to fence `rank`, which broke the protocol. `what` says how, for the log. */
 void ftc_progress_accuse(struct ftc_process *process, int rank, const char *what);
 
+/* A communicator gets work: a message, a timer, `more` or `waits`. Steps look at it until it has
+ * none of these any more. */
+void ftc_progress_activate(struct ftc_process *process, struct ftc_driven *driven);
+/* Nothing looks at it any more. */
+void ftc_progress_rest(struct ftc_process *process, struct ftc_driven *driven);
+
 /* Sets when a timer of a communicator is due. 0: no timer is set. */
 void ftc_progress_due(struct ftc_process *process, struct ftc_driven *driven, uint64_t due_ns);
 
@@ -33,7 +39,7 @@ uint64_t ftc_progress_sleep_ns(const struct ftc_process *process);
 /* How the thread sleeps while no caller is in the library: FTC_SLEEP_WORK or FTC_SLEEP_SOCKET. */
 static inline enum ftc_sleep ftc_progress_sleep(const struct ftc_process *process)
 {
-    return process->queued > 0 ? FTC_SLEEP_WORK : FTC_SLEEP_SOCKET;
+    return process->works ? FTC_SLEEP_WORK : FTC_SLEEP_SOCKET;
 }
 
 #endif

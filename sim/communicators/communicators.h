@@ -62,6 +62,7 @@ struct ftc_comms_story {
     int items, slots, threads;
     int owner[FTC_COMMS_SLOTS]; /* the thread of a slot */
     bool revokes;               /* the program revokes something */
+    bool boards;                /* children are closed by boards */
     int refusing;               /* in 64: how often the memory of a child cannot be opened */
     /* the process dies before this output, counted from 1; 0: it lives */
     int doom[FTC_COMMS_RANKS];
@@ -79,6 +80,7 @@ struct ftc_comms_sums {
     uint64_t cut_off;          /* calls that a revoke ended */
     uint64_t agreements;       /* agreements after a revoke, at all processes */
     uint64_t by_messages;      /* children whose memory could not be opened everywhere */
+    uint64_t spares;           /* children that took memory over */
     uint64_t forgotten;        /* communicators, temporary ones too */
     uint64_t event[FTC_COMMUNICATORS_EVENTS];
 };

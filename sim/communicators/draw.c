@@ -152,4 +152,5 @@ void ftc_comms_draw(struct ftc_comms_story *story, uint64_t seed)
     draw_deaths(story);
     if (below(story, 4) > 0)
         story->lazy = ftc_mix(story->random) & ftc_mix(story->random + 1);
+    story->boards = below(story, 2) == 0;
 }

@@ -1,4 +1,4 @@
-/* Runs the calls of the communicators of one process by messages. */
+/* Runs the calls of the communicators of one process by messages, and closings by boards. */
 #include "sim/communicators/engine.h"
 
 #include <stdlib.h>
@@ -14,6 +14,7 @@ struct part {
     struct ftc_member *after;  /* of the agreements after a revoke; NULL: it was not revoked */
     bool waits; /* the call has still to begin: a settlement holds it back (agreement.md, rule 9) */
     bool done;  /* it is delivered, and the lifecycle has still to hear of it */
+    bool leaves;                          /* its closing waits until all have left the board */
     struct ftc_communicators_output call; /* CALL */
     struct ftc_output delivered;          /* of the last call; it holds its references */
 };
@@ -26,8 +27,9 @@ struct queued {
 struct ftc_comms_engine {
     struct ftc_member_settings settings; /* of the world */
     struct ftc_communicators *set;
-    struct ftc_set known; /* job's ranks that are known to have failed */
-    struct part *first;   /* in order of age */
+    const struct ftc_comms_boards *boards; /* NULL: there are none */
+    struct ftc_set known;                  /* job's ranks that are known to have failed */
+    struct part *first;                    /* in order of age */
     /* The communicator whose delivery the lifecycle was told last: the parent of a child that
      * begins. */
     struct part *delivering;
@@ -206,12 +208,91 @@ static int begin_call(struct ftc_comms_engine *engine, struct part *part)
     return rc == 0 ? 1 : rc;
 }
 
+/* --- closings by boards (C7) --- */
+
+static bool has_board(const struct ftc_comms_engine *engine, const struct ftc_communicator *c)
+{
+    uint64_t number = ftc_communicator_name(c);
+
+    return engine->boards != NULL && number != FTC_COMMUNICATOR_WORLD &&
+           !ftc_communicator_is_temporary(number) && !ftc_communicator_by_messages(c);
+}
+
+static int set_word(struct ftc_comms_engine *engine, struct part *part,
+                    enum ftc_comms_output_kind kind)
+{
+    return put(engine,
+               &(struct ftc_comms_output){.kind = kind,
+                                          .number = ftc_communicator_name(part->communicator),
+                                          .communicator = part->communicator});
+}
+
+/* Has each member left the board, or failed? *revoked: one of them has revoked it. */
+static bool all_have_left(const struct ftc_comms_engine *engine, const struct part *part,
+                          bool *revoked)
+{
+    const struct ftc_communicator *c = part->communicator;
+    uint64_t left = 0, revokers = 0;
+
+    for (int i = 0; i < engine->boards->count; i++)
+        if (engine->boards->board[i].number == ftc_communicator_name(c)) {
+            left = engine->boards->board[i].left;
+            revokers = engine->boards->board[i].revoked;
+        }
+    *revoked = false;
+    for (int rank = 0; rank < ftc_communicator_size(c); rank++) {
+        int job_rank = ftc_communicator_job_rank(c, rank);
+        if ((left >> job_rank & 1) == 0 && !ftc_set_has(&engine->known, job_rank) &&
+            !FTC_COMMUNICATORS_MUTATED(LEFT_NOT_AWAITED))
+            return false;
+        *revoked |= (revokers >> job_rank & 1) != 0;
+    }
+    return true;
+}
+
+/* NULL: there is none. */
+static struct part *find_left(const struct ftc_comms_engine *engine, bool *revoked)
+{
+    struct part *part = engine->first;
+
+    while (part != NULL && !(part->leaves && all_have_left(engine, part, revoked)))
+        part = part->next;
+    return part;
+}
+
+bool ftc_comms_engine_can_look(const struct ftc_comms_engine *engine)
+{
+    bool revoked;
+
+    return find_left(engine, &revoked) != NULL;
+}
+
+int ftc_comms_engine_look(struct ftc_comms_engine *engine)
+{
+    bool revoked;
+    struct part *part = find_left(engine, &revoked);
+
+    if (part == NULL)
+        return 0;
+    part->leaves = false;
+    if (!revoked || FTC_COMMUNICATORS_MUTATED(LEFT_THOUGH_REVOKED))
+        return ftc_communicator_delivered(part->communicator,
+                                          &(struct ftc_communicator_delivery){.status = 0});
+    return FTC_COMMUNICATORS_MUTATED(REVOKED_NOT_LEARNT)
+               ? 0
+               : ftc_communicator_found_revoked(part->communicator);
+}
+
 static int take_call(struct ftc_comms_engine *engine, const struct ftc_communicators_output *output)
 {
     struct part *part = part_of(output->communicator);
 
     drop_references(&part->delivered);
     part->call = *output;
+    if (output->call.signature.kind == FTC_CALL_CLOSE && has_board(engine, output->communicator)) {
+        part->leaves = true;
+        return set_word(engine, part, FTC_COMMS_SET_LEFT);
+    }
     part->waits = true;
     int rc = begin_call(engine, part);
     return rc < 0 ? rc : 0;
@@ -252,8 +333,14 @@ static int change_members(struct ftc_comms_engine *engine, struct part *part)
         FTC_COMMUNICATORS_MUTATED(AFTER_FROM_G) ? ftc_member_agreed_failed(part->member) : NULL;
     int rc = 0;
 
-    part->waits = part->done = false;
-    if (!ftc_communicator_is_temporary(number))
+    /* One that has left touches the board no more. */
+    if (has_board(engine, part->communicator) && !part->leaves) {
+        rc = set_word(engine, part, FTC_COMMS_SET_REVOKED);
+        if (rc == 0)
+            rc = set_word(engine, part, FTC_COMMS_SET_LEFT);
+    }
+    part->waits = part->done = part->leaves = false;
+    if (rc == 0 && !ftc_communicator_is_temporary(number))
         rc = make_member(engine, part, number | FTC_COMMUNICATOR_REVOKED, agreed,
                          ftc_member_known_failed(part->member), &part->after);
     ftc_member_destroy(part->member);
@@ -287,6 +374,7 @@ static int begin_communicator(struct ftc_comms_engine *engine,
                                                   .communicator = parent->communicator,
                                                   .child = output->communicator,
                                                   .after = parent->call.after,
+                                                  .spare = output->spare,
                                                   .is = parent->delivered});
 }
 
@@ -471,6 +559,12 @@ int ftc_comms_engine_new(struct ftc_comms_engine **out, const struct ftc_member_
     else
         *out = engine;
     return rc;
+}
+
+void ftc_comms_engine_use_boards(struct ftc_comms_engine *engine,
+                                 const struct ftc_comms_boards *boards)
+{
+    engine->boards = boards;
 }
 
 void ftc_comms_engine_free(struct ftc_comms_engine *engine)

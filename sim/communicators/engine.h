@@ -1,5 +1,6 @@
 /*
- * The engine of one simulated process: it runs the calls of all its communicators by messages. The
+ * The engine of one simulated process: it runs the calls of all its communicators by messages. If
+ * communicators have boards, closings go by these (C7). The
  * lifecycle (collectives/communicators/communicators.h) says what to call. Each communicator has a
  * member of the agreement core (collectives/agreement/member.h) for its operations, and another one
  * for its agreements after a revoke.
@@ -29,8 +30,10 @@ enum ftc_comms_output_kind {
     /* Open the memory of `child`, then call ftc_communicators_opened(). `number` is the child's;
      * `is` and `ticket` are those of its creation in `communicator`. */
     FTC_COMMS_OPEN,
-    FTC_COMMS_FORGET,   /* `number` is forgotten */
-    FTC_COMMS_MISMATCH, /* the members of `number` have called different agreements */
+    FTC_COMMS_FORGET,      /* `number` is forgotten */
+    FTC_COMMS_SET_REVOKED, /* set the word *revoked* of the board of `communicator` */
+    FTC_COMMS_SET_LEFT,    /* set the word *left* of this process there */
+    FTC_COMMS_MISMATCH,    /* the members of `number` have called different agreements */
 };
 
 struct ftc_comms_output {
@@ -38,13 +41,27 @@ struct ftc_comms_output {
     uint64_t number; /* of the communicator */
     uint64_t ticket; /* of a call */
     struct ftc_communicator *communicator, *child;
-    bool after; /* of an agreement after a revoke */
+    bool after;     /* of an agreement after a revoke */
+    uint64_t spare; /* OPEN: as that of BEGIN */
     struct ftc_output is;
+};
+
+/* What the words of boards say. A communicator is known by its number and a member of it. */
+#define FTC_COMMS_BOARDS 512
+struct ftc_comms_boards {
+    int count;
+    struct {
+        uint64_t number;
+        uint64_t left, revoked; /* the job's ranks that have set it, as bits */
+    } board[FTC_COMMS_BOARDS];
 };
 
 /* `settings` are those of this process in the world, and of its member in every communicator, but
  * for `ranks`, `self` and `communicator`. A child goes in one level. */
 int ftc_comms_engine_new(struct ftc_comms_engine **out, const struct ftc_member_settings *settings);
+/* Children have boards, whose words are there. Call this before any input. */
+void ftc_comms_engine_use_boards(struct ftc_comms_engine *engine,
+                                 const struct ftc_comms_boards *boards);
 void ftc_comms_engine_free(struct ftc_comms_engine *engine); /* NULL is legal */
 /* The lifecycle, for its inputs. */
 struct ftc_communicators *ftc_comms_engine_set(struct ftc_comms_engine *engine);
@@ -54,6 +71,10 @@ int ftc_comms_engine_notice(struct ftc_comms_engine *engine, int rank);
 /* Of all members: they asked for it by MEMBER outputs. */
 int ftc_comms_engine_timer(struct ftc_comms_engine *engine);
 int ftc_comms_engine_more(struct ftc_comms_engine *engine);
+
+/* Looks for a closing on a board that all have left (C7). Is there one? */
+bool ftc_comms_engine_can_look(const struct ftc_comms_engine *engine);
+int ftc_comms_engine_look(struct ftc_comms_engine *engine);
 
 /* 1: *out is the next output, valid until the next call on the engine or the lifecycle. 0: there is
  * none. Negative: an error. */

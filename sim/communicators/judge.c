@@ -267,6 +267,23 @@ static void check_failed_out(struct ftc_comms_world *w, int rank,
                               ftc_communicator_name(child));
 }
 
+/* C3: members of a child take memory over that they have all left. */
+static void check_spare(struct ftc_comms_world *w, int rank, const struct ftc_comms_output *output)
+{
+    const struct ftc_communicator *child = output->child;
+    uint64_t left = 0;
+
+    for (int i = 0; i < w->boards.count; i++)
+        if (w->boards.board[i].number == output->spare)
+            left = w->boards.board[i].left;
+    for (int r = 0; output->spare != 0 && r < ftc_communicator_size(child); r++)
+        if ((left >> ftc_communicator_job_rank(child, r) & 1) == 0)
+            ftc_comms_violate(w,
+                              "rank %d: memory of %" PRIx64 " is taken, which rank %d has not left",
+                              rank, output->spare, ftc_communicator_job_rank(child, r));
+    w->sums->spares += output->spare != 0;
+}
+
 void ftc_comms_judge_child(struct ftc_comms_world *w, int rank,
                            const struct ftc_comms_output *output)
 {
@@ -281,8 +298,10 @@ void ftc_comms_judge_child(struct ftc_comms_world *w, int rank,
     known->after = output->after;
     known->ordinal = ordinal;
     check_number(w, rank, known);
-    if (output->kind == FTC_COMMS_OPEN)
-        check_failed_out(w, rank, output);
+    if (output->kind != FTC_COMMS_OPEN)
+        return;
+    check_failed_out(w, rank, output);
+    check_spare(w, rank, output);
 }
 
 /* Who lives and takes part is a member. Who has failed is none, but in a dup. */

@@ -108,6 +108,26 @@ static void member_output(struct ftc_comms_world *w, int rank,
                           (unsigned long long)output->number, (int)is->kind, is->to);
 }
 
+/* Of a board: this process has left, or has revoked the communicator. */
+static void set_word(struct ftc_comms_world *w, int rank, const struct ftc_comms_output *output)
+{
+    struct ftc_comms_boards *boards = &w->boards;
+    bool left = output->kind == FTC_COMMS_SET_LEFT;
+    int i = 0;
+
+    while (i < boards->count && boards->board[i].number != output->number)
+        i++;
+    if (i == FTC_COMMS_BOARDS) {
+        ftc_comms_violate(w, "more than %d boards", FTC_COMMS_BOARDS);
+        return;
+    }
+    if (i == boards->count)
+        boards->board[boards->count++].number = output->number;
+    ftc_comms_say(w, "rank %d sets %s of %llx", rank, left ? "left" : "revoked",
+                  (unsigned long long)output->number);
+    *(left ? &boards->board[i].left : &boards->board[i].revoked) |= UINT64_C(1) << rank;
+}
+
 static void carry_out(struct ftc_comms_world *w, int rank, const struct ftc_comms_output *output)
 {
     struct ftc_comms_process *p = &w->process[rank];
@@ -126,6 +146,10 @@ static void carry_out(struct ftc_comms_world *w, int rank, const struct ftc_comm
     case FTC_COMMS_FORGET:
         ftc_comms_say(w, "rank %d forgets %llx", rank, (unsigned long long)output->number);
         w->sums->forgotten++;
+        break;
+    case FTC_COMMS_SET_REVOKED:
+    case FTC_COMMS_SET_LEFT:
+        set_word(w, rank, output);
         break;
     case FTC_COMMS_MISMATCH:
         ftc_comms_violate(w, "rank %d: different agreements in %llx", rank,

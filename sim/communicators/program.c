@@ -93,6 +93,18 @@ static int list_group(const struct ftc_comms_item *item, const struct ftc_commun
     return count;
 }
 
+/* C3: it offers the memory of a communicator that it has left. If it is lucky, so do the others. */
+static uint64_t offer(const struct ftc_comms_world *w, int rank, int at)
+{
+    const struct ftc_comms_boards *boards = &w->boards;
+    int from = w->story->item[at].seed % 2 == 0 ? 0 : boards->count / 2;
+
+    for (int i = from; i < boards->count; i++)
+        if ((boards->board[i].left >> rank & 1) != 0)
+            return boards->board[i].number;
+    return 0;
+}
+
 /* *started: the process takes part. */
 static int create(struct ftc_comms_world *w, int rank, int at, bool *started)
 {
@@ -104,7 +116,7 @@ static int create(struct ftc_comms_world *w, int rank, int at, bool *started)
     *started = true;
     if (item->creation != FTC_CREATION_GROUP)
         return ftc_communicator_create(c, item->creation, ftc_comms_color(item, rank),
-                                       key_of(item, rank), &p->ticket[at]);
+                                       key_of(item, rank), offer(w, rank, at), &p->ticket[at]);
     int count = list_group(item, c, ranks, started);
     return *started
                ? ftc_communicator_create_group(c, count, ranks, item->child % 2, &p->ticket[at])

@@ -8,8 +8,8 @@
 
 #define STEPS 60000 /* more steps than any sound run takes */
 /* Sources of a process beside its channels and notices: threads, the end of its program, memory,
- * going on, its timer. */
-#define OWN     (FTC_COMMS_THREADS + 4)
+ * going on, its timer, boards. */
+#define OWN     (FTC_COMMS_THREADS + 5)
 #define SOURCES (FTC_COMMS_N * FTC_COMMS_N * 2 + FTC_COMMS_N * OWN)
 
 /* --- events --- */
@@ -27,8 +27,10 @@ static bool own_can_happen(const struct ftc_comms_world *w, int rank, int kind)
         return p->openings > 0;
     case 2:
         return p->more;
-    default:
+    case 3:
         return p->timer;
+    default:
+        return ftc_comms_engine_can_look(p->engine);
     }
 }
 
@@ -89,9 +91,12 @@ static void own_happens(struct ftc_comms_world *w, int rank, int kind)
         p->more = false;
         ftc_comms_check(w, rank, "going on", ftc_comms_engine_more(p->engine));
         ftc_comms_outputs(w, rank);
-    } else {
+    } else if (kind == FTC_COMMS_THREADS + 3) {
         p->timer = false;
         ftc_comms_check(w, rank, "a timer", ftc_comms_engine_timer(p->engine));
+        ftc_comms_outputs(w, rank);
+    } else {
+        ftc_comms_check(w, rank, "a look at boards", ftc_comms_engine_look(p->engine));
         ftc_comms_outputs(w, rank);
     }
 }
@@ -152,6 +157,8 @@ static void make_process(struct ftc_comms_world *w, int rank)
     p->doom = w->story->doom[rank];
     if (ftc_comms_engine_new(&p->engine, &settings) != FTC_SUCCESS)
         ftc_cluster_no_memory(w->n);
+    if (w->story->boards)
+        ftc_comms_engine_use_boards(p->engine, &w->boards);
     p->slot[0] = (struct ftc_comms_slot){
         .state = FTC_COMMS_SLOT_LIVE,
         .communicator = ftc_communicators_world(ftc_comms_engine_set(p->engine))};

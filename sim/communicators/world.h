@@ -70,6 +70,7 @@ struct ftc_comms_world {
     struct ftc_comms_packet *last[FTC_COMMS_N][FTC_COMMS_N];
     /* [observer][dead]: the observer has still to be told */
     bool notice[FTC_COMMS_N][FTC_COMMS_N];
+    struct ftc_comms_boards boards;
     struct ftc_comms_record *record; /* of calls that were delivered */
     int records;
     char violation[FTC_COMMS_WORDS];

@@ -84,7 +84,8 @@ START_TEST(one_process_makes_a_dup_and_frees_all)
 
     ck_assert_int_eq(ftc_set_init(&nobody, 1), 0);
     begin(1);
-    ck_assert_int_eq(ftc_communicator_create(world, FTC_CREATION_DUP, 0, 0, &ticket), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_communicator_create(world, FTC_CREATION_DUP, 0, 0, 0, &ticket),
+                     FTC_SUCCESS);
     deliver(FTC_CALL_CREATE, &nobody);
     const struct ftc_communicators_output *output = next(FTC_COMMUNICATORS_BEGIN);
     ck_assert_ptr_nonnull(output->agreed);

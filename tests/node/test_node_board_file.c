@@ -129,13 +129,14 @@ static bool fence_all(void *arg)
 }
 
 /* Sleeps end by a wake-up alone: the limit is longer than the test may take. */
-static void join(struct rank *rank, int self)
+static void open_board(struct rank *rank, uint64_t number)
 {
     struct ftc_board_setup board = {.segment = job.segment,
                                     .ranks = RANKS,
                                     .rank_of = rank_of,
-                                    .communicator = NUMBER,
-                                    .rank = self,
+                                    .file = rank->file,
+                                    .communicator = number,
+                                    .rank = rank->self,
                                     .longest_ns = UINT64_C(3600) * 1000000000,
                                     .host = {.arg = rank,
                                              .look = look,
@@ -150,10 +151,19 @@ static void join(struct rank *rank, int self)
                                              .wake = wake,
                                              .fence_all = fence_all}};
 
-    rank->self = self;
-    ck_assert_int_eq(ftc_board_file_open(&rank->file, job.segment, NUMBER, LOWEST, RANKS), 0);
-    board.file = rank->file;
     ck_assert_int_eq(ftc_board_open(&rank->board, &board), 0);
+}
+
+static void join_one(struct rank *rank, int self, uint64_t number)
+{
+    rank->self = self;
+    ck_assert_int_eq(ftc_board_file_open(&rank->file, job.segment, number, LOWEST, RANKS), 0);
+    open_board(rank, number);
+}
+
+static void join(struct rank *rank, int self)
+{
+    join_one(rank, self, NUMBER);
 }
 
 static void leave(struct rank *rank)
@@ -314,6 +324,81 @@ START_TEST(a_rank_that_has_left_is_not_awaited)
 }
 END_TEST
 
+/* A closing (communicators.md, C7): rank 2 has left, rank 1 has died, and then rank 0 leaves. */
+static int leave_or_die(void *arg)
+{
+    struct rank rank;
+
+    join(&rank, *(int *)arg);
+    if (rank.self == 1)
+        raise(SIGKILL);
+    leave(&rank);
+    return 0;
+}
+
+START_TEST(those_that_have_left_are_told_from_those_that_have_not)
+{
+    struct ftc_board_file *file;
+
+    ck_assert_int_eq(ftc_board_file_open(&file, job.segment, NUMBER, LOWEST, RANKS), 0);
+    for (int rank = RANKS - 1; rank >= 0; rank--) {
+        ck_assert_int_eq(ftc_board_file_has_left(file, 1, rank), 0);
+        (void)scratch_wait(scratch_fork(leave_or_die, &rank));
+        ck_assert_int_eq(ftc_board_file_has_left(file, 1, rank), rank != 1);
+        ck_assert_int_eq(ftc_board_file_has_left(file, 2, rank), 0);
+    }
+    ck_assert(!ftc_board_file_is_revoked(file));
+    ftc_board_file_unlink(file);
+    ftc_board_file_close(file);
+}
+END_TEST
+
+/* Children of one parent use the same memory, one after the other (communicators.md, C3). */
+static int combine_in_turn(void *arg)
+{
+    struct rank parent, child;
+
+    join_one(&parent, *(int *)arg, NUMBER + 1);
+    join(&child, *(int *)arg);
+    for (uint64_t use = 1; use <= 4; use++) {
+        for (size_t size = 8; size <= 65536; size *= 8)
+            for (unsigned times = 0; times < use; times++)
+                if (take_part(&child, size) != 7)
+                    return 1;
+        ftc_board_close(child.board);
+        if (take_part(&parent, 8) != 7) /* the creation */
+            return 2;
+        for (int rank = 0; rank < RANKS; rank++)
+            if (ftc_board_file_has_left(child.file, use, rank) != 1 ||
+                ftc_board_file_has_left(child.file, use + 1, rank) != 0)
+                return 3;
+        ftc_board_file_renew(child.file);
+        if (take_part(&parent, 8) != 7) /* the opening */
+            return 4;
+        open_board(&child, NUMBER + 1 + use);
+    }
+    ftc_board_file_unlink(parent.file);
+    leave(&parent);
+    leave(&child);
+    return 0;
+}
+
+START_TEST(the_memory_of_one_serves_the_next)
+{
+    struct ftc_board_file *file;
+    pid_t child[RANKS];
+
+    ck_assert_int_eq(ftc_board_file_open(&file, job.segment, NUMBER, LOWEST, RANKS), 0);
+    for (int rank = 0; rank < RANKS; rank++)
+        child[rank] = scratch_fork(combine_in_turn, &rank);
+    for (int rank = 0; rank < RANKS; rank++)
+        scratch_wait_success(child[rank]);
+    ftc_board_file_unlink(file);
+    ftc_board_file_close(file);
+    ck_assert_int_eq(files(), 0);
+}
+END_TEST
+
 static int open_and_die(void *arg)
 {
     struct rank rank;
@@ -357,6 +442,8 @@ int main(void)
     tcase_add_test(stories, a_member_that_dies_is_known_by_its_rank_in_the_communicator);
     tcase_add_test(stories, a_revoke_ends_the_calls_of_those_that_sleep);
     tcase_add_test(stories, a_rank_that_has_left_is_not_awaited);
+    tcase_add_test(stories, those_that_have_left_are_told_from_those_that_have_not);
+    tcase_add_test(stories, the_memory_of_one_serves_the_next);
     tcase_add_test(stories, what_members_leave_that_died_goes_with_the_segment);
     tcase_add_test(stories, a_file_of_another_size_is_refused);
     suite_add_tcase(suite, stories);

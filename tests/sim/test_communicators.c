@@ -41,6 +41,7 @@ START_TEST(promises_are_kept)
     ck_assert_uint_gt(sums.cut_off, sums.runs / 100);
     ck_assert_uint_gt(sums.agreements, sums.runs / 400);
     ck_assert_uint_gt(sums.by_messages, sums.runs / 400);
+    ck_assert_uint_gt(sums.spares, sums.runs / 100);
     for (int event = 0; event < FTC_COMMUNICATORS_EVENTS; event++)
         ck_assert_msg(sums.event[event] > 0 || TEST_SANITIZED, "event %d never happened", event);
 }

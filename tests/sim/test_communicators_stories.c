@@ -154,7 +154,7 @@ static void create(int rank, struct ftc_communicator *parent, enum ftc_creation 
 {
     uint64_t ticket;
 
-    ck_assert_int_eq(ftc_communicator_create(parent, creation, color, 0, &ticket), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_communicator_create(parent, creation, color, 0, 0, &ticket), FTC_SUCCESS);
     outputs(rank);
 }
 

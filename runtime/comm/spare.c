@@ -1,0 +1,160 @@
+/* Memory that waits for another communicator. */
+#include "runtime/comm/spare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define MOST       16 /* spares of a process */
+#define MOST_RANKS 64 /* of a communicator: one page of small buffers each is not much */
+
+struct ftc_spare {
+    struct ftc_spare *next;
+    uint64_t number, parent;
+    uint64_t ticket; /* of the creation to which it is offered; 0: none */
+    struct ftc_board_file *file;
+    int size, job_ranks[];
+};
+
+static void drop(struct ftc_process *process, struct ftc_spare **link)
+{
+    struct ftc_spare *spare = *link;
+
+    *link = spare->next;
+    process->spares_count--;
+    ftc_board_file_close(spare->file);
+    free(spare);
+}
+
+/* The oldest one that is not offered makes room. False: all are offered. */
+static bool make_room(struct ftc_process *process)
+{
+    struct ftc_spare **link = &process->spares;
+
+    if (process->spares_count < MOST)
+        return true;
+    while (*link != NULL && (*link)->ticket != 0)
+        link = &(*link)->next;
+    if (*link == NULL)
+        return false;
+    drop(process, link);
+    return true;
+}
+
+/* Without memory it is not kept. */
+void ftc_spare_keep(struct ftc_comm *comm)
+{
+    struct ftc_process *process = comm->process;
+    struct ftc_spare **link = &process->spares, *spare;
+    size_t ranks = (size_t)comm->size * sizeof(comm->job_ranks[0]);
+
+    if (comm->parent == 0 || comm->size > MOST_RANKS || !make_room(process) ||
+        (spare = malloc(sizeof(*spare) + ranks)) == NULL)
+        return;
+    *spare = (struct ftc_spare){.number = comm->number,
+                                .parent = comm->parent,
+                                .file = ftc_board_file_share(comm->file),
+                                .size = comm->size};
+    memcpy(spare->job_ranks, comm->job_ranks, ranks);
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = spare;
+    process->spares_count++;
+}
+
+/* The oldest one first: a program that makes and frees communicators in turn makes the same ones
+ * again in this order. */
+uint64_t ftc_spare_offer(const struct ftc_comm *parent)
+{
+    const struct ftc_spare *spare = parent->process->spares;
+
+    while (spare != NULL && (spare->parent != parent->number || spare->ticket != 0))
+        spare = spare->next;
+    return spare != NULL ? spare->number : 0;
+}
+
+static struct ftc_spare **find(struct ftc_process *process, uint64_t number)
+{
+    struct ftc_spare **link = &process->spares;
+
+    while (*link != NULL && (*link)->number != number)
+        link = &(*link)->next;
+    return link;
+}
+
+void ftc_spare_offered(struct ftc_process *process, uint64_t number, uint64_t ticket)
+{
+    struct ftc_spare *spare = *find(process, number);
+
+    if (spare != NULL)
+        spare->ticket = ticket;
+}
+
+/* NULL: it had other members. */
+static struct ftc_board_file *take(struct ftc_process *process, uint64_t number, int size,
+                                   const int *job_ranks)
+{
+    struct ftc_spare **link = find(process, number), *spare = *link;
+
+    if (number == 0 || spare == NULL || spare->size != size ||
+        memcmp(spare->job_ranks, job_ranks, (size_t)size * sizeof(job_ranks[0])) != 0)
+        return NULL;
+    struct ftc_board_file *file = ftc_board_file_share(spare->file);
+    drop(process, link);
+    ftc_board_file_renew(file);
+    return file;
+}
+
+static int node_of(const struct ftc_process *process, int job_rank)
+{
+    return ftc_segment_node_of(process->segment, job_rank);
+}
+
+/* A child whose members are on one node has a board, if the world has or had one. False: there is
+ * no room for it. */
+bool ftc_spare_open(struct ftc_process *process, struct ftc_comm_setup *setup, uint64_t spare)
+{
+    int lowest = setup->job_ranks[0];
+
+    setup->file = take(process, spare, setup->size, setup->job_ranks);
+    if (setup->file != NULL)
+        return true;
+
+    if (process->alone || ftc_config_algorithm(&process->config, 1) == FTC_ALGORITHM_CORRECTED)
+        return true;
+    for (int i = 1; i < setup->size; i++) {
+        if (node_of(process, setup->job_ranks[i]) != node_of(process, lowest))
+            return true;
+        if (setup->job_ranks[i] < lowest)
+            lowest = setup->job_ranks[i];
+    }
+    if (ftc_board_file_open(&setup->file, process->segment, setup->number, lowest, setup->size) ==
+        FTC_SUCCESS)
+        return true;
+    FTC_LOG(&process->log, FTC_LOG_WARN,
+            "a new communicator of %d ranks goes by messages: no shared memory for it here: %s",
+            setup->size, ftc_last_error());
+    return false;
+}
+
+void ftc_spare_drop_offered(struct ftc_process *process, uint64_t ticket)
+{
+    struct ftc_spare **link = &process->spares;
+
+    while (*link != NULL && (*link)->ticket != ticket)
+        link = &(*link)->next;
+    if (*link != NULL)
+        drop(process, link);
+}
+
+void ftc_spare_drop_of(struct ftc_process *process, uint64_t number)
+{
+    struct ftc_spare **link = &process->spares;
+
+    while (*link != NULL)
+        if (number == 0 || (*link)->parent == number)
+            drop(process, link);
+        else
+            link = &(*link)->next;
+}
