@@ -171,8 +171,9 @@ FTC_API int ftc_init(const ftc_options *options, ftc_comm **world);
  * Leave the job: free all communicators that are left, take part in a last barrier, and then wait
  * until no rank can need an answer of this one any more. After that the exit of this process is no
  * failure. The call is collective. It takes the world: for another communicator it returns
- * FTC_ERR_ARG, and while requests are left FTC_ERR_STATE. Whatever else it returns, all
- * communicators are invalid afterwards.
+ * FTC_ERR_ARG. While requests are left, or another thread is in a call on any communicator, it
+ * returns FTC_ERR_STATE. Whatever else it returns, all communicators are invalid afterwards; a
+ * thread may call ftc_comm_revoke() on the world until then.
  */
 FTC_API int ftc_finalize(ftc_comm *world);
 
@@ -789,9 +790,12 @@ FTC_API int ftc_wait_any(int count, ftc_request *requests[], int *index, ftc_sta
 /*
  * The function sets inout[i] := in[i] op inout[i] for each i < count. It must be associative and
  * commutative; ftc_op_create_ordered() takes one that is not commutative. It must not call the
- * library: while it runs, calls on the communicator are refused. The library calls it only inside a
- * collective call that was given the operator, from the calling thread or from the thread of the
- * library.
+ * library, but for ftc_rank(), ftc_size(), ftc_comm_translate(), ftc_comm_name() and ftc_abort():
+ * other calls that concern a communicator return FTC_ERR_STATE. The library calls the function only
+ * while an operation is under way that was given the operator. Any thread that waits in the library
+ * may run it, also one that waits in another communicator, and so may the thread of the library.
+ * While it runs, calls of other threads may wait for it. It may take any time: its rank does not
+ * count as failed meanwhile.
  * Errors: FTC_ERR_ARG (no function, or no place for the operator), FTC_ERR_NOMEM.
  */
 typedef void ftc_op_fn(const void *in, void *inout, size_t count, ftc_type type, void *arg);

@@ -15,6 +15,7 @@
 #include "runtime/comm/ranks.h"
 #include "runtime/process/peer_memory.h"
 #include "runtime/process/progress.h"
+#include "runtime/process/turn.h"
 
 /* --- host --- */
 
@@ -33,17 +34,17 @@ static void look(void *arg)
 /* Under the lock, since another thread may show what it does in another communicator. */
 static void show(struct ftc_comm *comm)
 {
-    pthread_mutex_lock(&comm->process->lock);
+    ftc_turn_lock(comm->process);
     ftc_publish_activity(comm, FTC_WAIT_NOTHING);
-    pthread_mutex_unlock(&comm->process->lock);
+    ftc_turn_unlock(comm->process);
 }
 
 /* With the lock, since a revoke in another thread replaces the member. */
 static void look_for_mismatch(struct ftc_comm *comm)
 {
-    pthread_mutex_lock(&comm->process->lock);
+    ftc_turn_lock(comm->process);
     ftc_job_look_for_mismatch(comm);
-    pthread_mutex_unlock(&comm->process->lock);
+    ftc_turn_unlock(comm->process);
 }
 
 static void asleep(void *arg, bool asleep)
@@ -78,9 +79,9 @@ static void accuse(void *arg, int rank, const char *what)
 {
     struct ftc_comm *comm = arg;
 
-    pthread_mutex_lock(&comm->process->lock);
+    ftc_turn_lock(comm->process);
     ftc_comm_accuse(comm, rank, what);
-    pthread_mutex_unlock(&comm->process->lock);
+    ftc_turn_unlock(comm->process);
 }
 
 _Noreturn static void damaged(void *arg, const char *what)

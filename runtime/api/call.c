@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/probes.h"
 #include "runtime/algorithms/table.h"
+#include "runtime/api/user_operator.h"
 #include "runtime/comm/engine.h"
 #include "runtime/comm/finished.h"
 #include "runtime/comm/publish.h"
@@ -61,6 +62,8 @@ void ftc_call_leave_process(struct ftc_process *process)
 
     if (!alone && last)
         open = leave_to_thread(process, &due);
+    else if (!last) /* it may have set a timer, or taken in a message that another one waits for */
+        ftc_turn_changed(process);
     pthread_mutex_unlock(&process->lock);
     if (alone || !last)
         return;
@@ -99,7 +102,7 @@ int ftc_call_explain(struct ftc_comm *comm, const struct ftc_call *call, int rc)
     return rc;
 }
 
-FTC_HOT int ftc_call_check(const struct ftc_comm *comm)
+FTC_HOT int ftc_call_check_comm(const struct ftc_comm *comm)
 {
     if (comm == NULL)
         return ftc_error_set(FTC_ERR_ARG, "the communicator is NULL; call ftc_init() first");
@@ -108,6 +111,17 @@ FTC_HOT int ftc_call_check(const struct ftc_comm *comm)
                              "a child made by fork() is not part of the job; only the process that "
                              "called ftc_init() may use the communicator");
     return 0;
+}
+
+FTC_HOT int ftc_call_check(const struct ftc_comm *comm)
+{
+    int rc = ftc_call_check_comm(comm);
+
+    if (rc == 0 && ftc_user_operator_runs())
+        return ftc_error_set(FTC_ERR_STATE,
+                             "the function of an operator must not call the library; take what it "
+                             "needs from its argument");
+    return rc;
 }
 
 FTC_HOT int ftc_call_begin(const struct ftc_comm *comm)
@@ -119,8 +133,8 @@ FTC_HOT int ftc_call_begin(const struct ftc_comm *comm)
         return rc;
     return ftc_error_set(
         FTC_ERR_STATE,
-        "another call on this communicator is under way, of another thread, or of the one "
-        "whose operator makes this call; make one call at a time, by a lock of your own");
+        "another call on this communicator is under way, of another thread; make one call at a "
+        "time, by a lock of your own");
 }
 
 FTC_HOT int ftc_call_end(const struct ftc_comm *comm, int rc)

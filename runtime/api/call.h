@@ -7,6 +7,8 @@
 
 /* May this process use the communicator? FTC_ERR_ARG if it is NULL, FTC_ERR_STATE in a child made
  * by fork(). */
+int ftc_call_check_comm(const struct ftc_comm *comm);
+/* The same, for a call that may take the lock: FTC_ERR_STATE also while an operator runs here. */
 int ftc_call_check(const struct ftc_comm *comm);
 
 /* Checks as ftc_call_check(), and gives the communicator to this thread until ftc_call_end(), which

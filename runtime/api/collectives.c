@@ -425,14 +425,14 @@ FTC_API int ftc_ibarrier(ftc_comm *comm, ftc_request **request)
 
 FTC_API int ftc_rank(const ftc_comm *comm)
 {
-    int rc = ftc_call_check(comm);
+    int rc = ftc_call_check_comm(comm);
 
     return rc == 0 ? comm->rank : rc;
 }
 
 FTC_API int ftc_size(const ftc_comm *comm)
 {
-    int rc = ftc_call_check(comm);
+    int rc = ftc_call_check_comm(comm);
 
     return rc == 0 ? comm->size : rc;
 }

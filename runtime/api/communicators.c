@@ -198,7 +198,6 @@ FTC_API int ftc_comm_revoke(ftc_comm *comm)
         return rc;
     ftc_call_enter(comm);
     ftc_comm_engine_revoke(comm);
-    ftc_turn_changed(comm->process);
     ftc_call_leave_process(comm->process);
     return FTC_SUCCESS;
 }
@@ -207,10 +206,10 @@ FTC_API int ftc_comm_revoke(ftc_comm *comm)
 
 FTC_API int ftc_comm_translate(const ftc_comm *from, int rank, const ftc_comm *to)
 {
-    int rc = ftc_call_check(from);
+    int rc = ftc_call_check_comm(from);
 
     if (rc == FTC_SUCCESS)
-        rc = ftc_call_check(to);
+        rc = ftc_call_check_comm(to);
     if (rc == FTC_SUCCESS && (rank < 0 || rank >= from->size))
         rc = ftc_error_set(FTC_ERR_ARG, "rank %d is outside 0..%d", rank, from->size - 1);
     if (rc != FTC_SUCCESS)
@@ -229,13 +228,13 @@ FTC_API int ftc_comm_set_name(ftc_comm *comm, const char *name)
         rc = ftc_call_begin(comm);
     if (rc != FTC_SUCCESS)
         return rc;
-    pthread_mutex_lock(&comm->process->lock); /* the library's thread may show it */
+    ftc_turn_lock(comm->process); /* the library's thread may show it */
     snprintf(comm->name, sizeof(comm->name), "%s", name);
-    pthread_mutex_unlock(&comm->process->lock);
+    ftc_turn_unlock(comm->process);
     return ftc_call_end(comm, FTC_SUCCESS);
 }
 
 FTC_API const char *ftc_comm_name(const ftc_comm *comm)
 {
-    return ftc_call_check(comm) == FTC_SUCCESS ? comm->name : "";
+    return ftc_call_check_comm(comm) == FTC_SUCCESS ? comm->name : "";
 }

@@ -13,6 +13,7 @@
 #include "runtime/process/connect.h"
 #include "runtime/process/join.h"
 #include "runtime/process/thread.h"
+#include "runtime/process/turn.h"
 
 #define ABORT_GRACE_NS (10 * FTC_NS_PER_S)
 
@@ -143,13 +144,23 @@ static void linger(struct ftc_comm *comm)
     ftc_call_leave(comm);
 }
 
-/* The thread of the library may forget communicators meanwhile. */
-static bool has_requests(struct ftc_process *process)
+/* Takes the children from other threads, for good. With the lock, since the thread of the library
+ * may forget communicators meanwhile. FTC_ERR_STATE: they are in use, and none is taken. */
+static int take_children(struct ftc_process *process)
 {
-    pthread_mutex_lock(&process->lock);
-    bool has = ftc_comm_engine_has_requests(process);
-    pthread_mutex_unlock(&process->lock);
-    return has;
+    struct ftc_comm *busy;
+    int rc = FTC_SUCCESS;
+
+    ftc_turn_lock(process);
+    if (ftc_comm_engine_has_requests(process))
+        rc = ftc_error_set(FTC_ERR_STATE, "wait for all requests before ftc_finalize()");
+    else if ((busy = ftc_comm_engine_take_children(process)) != NULL)
+        rc = ftc_error_set(FTC_ERR_STATE,
+                           "another thread is in a call on communicator %s: wait for it before "
+                           "ftc_finalize()",
+                           busy->name);
+    ftc_turn_unlock(process);
+    return rc;
 }
 
 FTC_API int ftc_finalize(ftc_comm *world)
@@ -159,12 +170,13 @@ FTC_API int ftc_finalize(ftc_comm *world)
     int rc = ftc_call_check(world);
     if (rc == 0 && world != ftc_comm_engine_world(world->process))
         rc = ftc_error_set(FTC_ERR_ARG, "communicator %s is not the world", world->name);
-    if (rc == 0 && has_requests(world->process))
-        rc = ftc_error_set(FTC_ERR_STATE, "wait for all requests before ftc_finalize()");
     if (rc == 0)
-        rc = ftc_call_begin(world); /* without ftc_call_end(): destroy() frees the communicator */
+        rc = ftc_call_begin(world); /* destroy() frees the communicator, without ftc_call_end() */
     if (rc != 0)
         return rc;
+    rc = take_children(world->process);
+    if (rc != 0)
+        return ftc_call_end(world, rc);
     struct ftc_process *process = world->process;
     ftc_call_enter(world);
     ftc_comm_engine_free(process, NULL);
@@ -185,7 +197,7 @@ FTC_API int ftc_abort(ftc_comm *comm, int code)
 {
     uint64_t none = 0;
 
-    int rc = ftc_call_check(comm);
+    int rc = ftc_call_check_comm(comm);
 
     if (rc != 0)
         return rc;

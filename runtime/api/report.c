@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "runtime/algorithms/gossip.h"
 #include "runtime/api/call.h"
+#include "runtime/process/turn.h"
 
 /* Begins a call of the API. After an error no call has begun. */
 static int begin(const ftc_comm *comm, const void *report, size_t struct_size)
@@ -104,14 +105,14 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
     if (rc != FTC_SUCCESS)
         return rc;
     ftc_comm *mutable = (ftc_comm *)comm;
-    pthread_mutex_lock(&mutable->process->lock);
+    ftc_turn_lock(mutable->process);
     ftc_finished_look(comm, &last);
     mutable->report_count = ftc_set_list(last.report.failed, comm->report_failed);
     if (last.report.compared > 0)
         mutable->report_corrupt_count = ftc_set_list(last.report.wrong, comm->report_corrupt);
     else
         mutable->report_corrupt_count = 0;
-    pthread_mutex_unlock(&mutable->process->lock);
+    ftc_turn_unlock(mutable->process);
     full = (ftc_report){.struct_size = report->struct_size,
                         .failed_count = comm->report_count,
                         .failed = comm->report_failed,

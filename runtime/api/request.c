@@ -13,6 +13,7 @@
 #include "runtime/comm/queue.h"
 #include "runtime/comm/request.h"
 #include "runtime/process/progress.h"
+#include "runtime/process/turn.h"
 
 enum stage { STARTS, SIZES, VALUE };
 
@@ -272,12 +273,12 @@ static int take(ftc_request **request, ftc_status *status)
     struct ftc_comm *comm = p->comm;
     int rc = ftc_call_explain(comm, &p->collective.call, give(p));
 
-    pthread_mutex_lock(&comm->process->lock);
+    ftc_turn_lock(comm->process);
     comm->requests--;
     ftc_publish_request_given(comm, &p->history, rc);
     if (p->queued.status != FTC_ERR_REVOKED) /* else it has no report */
         ftc_finished_show(comm, &p->finished);
-    pthread_mutex_unlock(&comm->process->lock);
+    ftc_turn_unlock(comm->process);
     ftc_collective_free(&p->collective);
     free(p);
     *request = NULL;

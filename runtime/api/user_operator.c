@@ -4,18 +4,47 @@
 
 #include "base/error.h"
 #include "collectives/values/types.h"
+#include "runtime/api/user_operator.h"
+#include "runtime/process/heartbeat.h"
+
+struct user_operator {
+    struct ftc_operator operator; /* the first member: ftc_op is a pointer to it */
+    ftc_op_fn *function;
+    void *arg;
+};
+
+static _Thread_local bool in_function;
+
+bool ftc_user_operator_runs(void)
+{
+    return in_function;
+}
+
+static void run(const void *in, void *inout, size_t count, ftc_type type, void *arg)
+{
+    const struct user_operator *op = arg;
+
+    in_function = true;
+    ftc_heartbeat_operator(true);
+    op->function(in, inout, count, type, op->arg);
+    ftc_heartbeat_operator(false);
+    in_function = false;
+}
 
 static int create(ftc_op_fn *function, void *arg, bool ordered, ftc_op *op)
 {
-    struct ftc_operator *created;
+    struct user_operator *created;
 
     if (function == NULL || op == NULL)
         return ftc_error_set(FTC_ERR_ARG, "a function and a place for the operator must be given");
     created = malloc(sizeof(*created));
     if (created == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for an operator");
-    *created = (struct ftc_operator){.function = function, .arg = arg, .ordered = ordered};
-    *op = created;
+    *created =
+        (struct user_operator){.operator= {.function = run, .arg = created, .ordered = ordered},
+                               .function = function,
+                               .arg = arg};
+    *op = &created->operator;
     return 0;
 }
 
@@ -33,7 +62,7 @@ FTC_API int ftc_op_free(ftc_op *op)
 {
     if (op == NULL || (uintptr_t)*op <= (uintptr_t)FTC_AVG) /* the last built-in one */
         return ftc_error_set(FTC_ERR_ARG, "not a user-defined operator");
-    free((struct ftc_operator *)*op);
+    free((struct user_operator *)(void *)*op);
     *op = NULL;
     return 0;
 }

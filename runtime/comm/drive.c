@@ -462,7 +462,7 @@ void ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until)
     bool drives = false;
 
     while (!until->done(comm, until->arg)) {
-        drives = drives || !ftc_turn_wait(comm->process);
+        drives = drives || !ftc_turn_wait(comm->process, until->longest_ns);
         if (drives)
             drive_once(comm, until, &idle);
     }

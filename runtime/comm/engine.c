@@ -515,6 +515,9 @@ bool ftc_comm_engine_is_over(const struct ftc_process *process)
 
 void ftc_comm_engine_revoke(struct ftc_comm *comm)
 {
+    /* ftc_finalize() has given it up, in another thread */
+    if (comm->communicator == NULL || !ftc_communicator_has_callers(comm->communicator))
+        return;
     comm->revoked_here = true;
     comm->revoker = pthread_self();
     ftc_progress_must(comm->process, ftc_communicator_revoke(comm->communicator));
@@ -562,11 +565,16 @@ static void free_one(struct ftc_comm *comm)
     ftc_progress_must(comm->process, ftc_communicator_free(comm->communicator));
 }
 
+static bool is_child_in_use(const struct ftc_comm_engine *engine, const struct ftc_communicator *c)
+{
+    return ftc_communicator_has_callers(c) && comm_of(c) != engine->world;
+}
+
 /* NULL: there is none. */
 static struct ftc_comm *child_in_use(const struct ftc_comm_engine *engine)
 {
     for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;)
-        if (ftc_communicator_has_callers(c) && comm_of(c) != engine->world)
+        if (is_child_in_use(engine, c))
             return comm_of(c);
     return NULL;
 }
@@ -588,6 +596,25 @@ void ftc_comm_engine_free_revoked(struct ftc_comm *comm)
     if (comm->communicator != NULL && ftc_comm_is_revoked(comm) &&
         ftc_communicator_has_callers(comm->communicator))
         ftc_comm_engine_free(comm->process, comm);
+}
+
+static void give_back_until(struct ftc_comm_engine *engine, const struct ftc_comm *end)
+{
+    for (struct ftc_communicator *c = next(engine, NULL); comm_of(c) != end; c = next(engine, c))
+        if (is_child_in_use(engine, c))
+            atomic_store(&comm_of(c)->busy, 0);
+}
+
+struct ftc_comm *ftc_comm_engine_take_children(struct ftc_process *process)
+{
+    struct ftc_comm_engine *engine = process->engine;
+
+    for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;)
+        if (is_child_in_use(engine, c) && atomic_exchange(&comm_of(c)->busy, 1) != 0) {
+            give_back_until(engine, comm_of(c));
+            return comm_of(c);
+        }
+    return NULL;
 }
 
 bool ftc_comm_engine_has_requests(const struct ftc_process *process)

@@ -25,6 +25,10 @@ bool ftc_comm_engine_is_world_alone(const struct ftc_process *process);
 /* Does the process have no communicator any more? */
 bool ftc_comm_engine_is_over(const struct ftc_process *process);
 
+/* Takes `busy` of all communicators but the world that have callers. NULL: all are taken. Otherwise
+ * none is, since a thread is in a call on the one that is returned. */
+struct ftc_comm *ftc_comm_engine_take_children(struct ftc_process *process);
+
 /* Has a communicator requests that no wait or test has ended? */
 bool ftc_comm_engine_has_requests(const struct ftc_process *process);
 
@@ -34,7 +38,7 @@ void ftc_comm_engine_settle(struct ftc_process *process);
 /* Its queue has an operation. */
 void ftc_comm_engine_queued(struct ftc_comm *comm);
 
-/* The caller revokes it. */
+/* The caller revokes it. Does nothing if it is given up already. */
 void ftc_comm_engine_revoke(struct ftc_comm *comm);
 
 /* Does the thread that runs this function know that comm is revoked (communicators.md, C8)? With

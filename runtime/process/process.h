@@ -65,6 +65,14 @@ struct ftc_thread {
     atomic_bool missed; /* the thread had work, but the caller held the lock */
 };
 
+/* The second thread of the heartbeat (runtime/process/heartbeat.h). */
+struct ftc_heartbeat {
+    pthread_t id;
+    bool tried, running;     /* its start was tried, and it runs */
+    atomic_bool in_operator; /* the progress thread runs an operator of the program: beat */
+    _Atomic uint32_t stop;   /* 1: the thread must end */
+};
+
 /* The threads of callers that are in the library (runtime/process/turn.h). Under process->lock, but
  * `wanted`. */
 struct ftc_turn {
@@ -143,6 +151,7 @@ struct ftc_process {
     uint64_t multicasts;             /* decisions that this process has sent by multicast */
     uint64_t senseless;              /* datagrams that were rejected as malformed */
     struct ftc_thread thread;
+    struct ftc_heartbeat heartbeat;
     struct ftc_patience patience;
     int processors; /* of this machine, with those that are off: alike at all its ranks */
     struct ftc_drill drill;

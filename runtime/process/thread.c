@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "node/jobs.h"
 #include "runtime/process/gate.h"
-#include "runtime/process/lease.h"
+#include "runtime/process/heartbeat.h"
 #include "runtime/process/progress.h"
 #include "runtime/process/reach.h"
 #include "runtime/process/turn.h"
@@ -41,8 +41,8 @@ static bool is_wanted(struct ftc_process *process)
     return atomic_load_explicit(&process->turn.wanted, memory_order_relaxed) > 0;
 }
 
-/* If the caller is in the library it does all this itself. If it is about to leave, it sees
- * `missed` and nudges the thread. The thread must not wait for the lock: that would stop the
+/* If the caller is in the library it does all this itself. When it gives back the lock it sees
+ * `missed`, and nudges the thread. The thread must not wait for the lock: that would stop the
  * heartbeat. */
 static void drive(struct ftc_process *process)
 {
@@ -57,6 +57,8 @@ static void drive(struct ftc_process *process)
     int steps = 0;
     while (steps < STEPS_PER_DRIVE && !is_wanted(process) && ftc_progress_step(process))
         steps++;
+    if (is_wanted(process)) /* there may be more: the one that takes the lock nudges this thread */
+        atomic_store(&process->thread.missed, true);
     for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
         driven->ops->rests(driven);
     ftc_reach_publish(process);
@@ -65,12 +67,6 @@ static void drive(struct ftc_process *process)
     pthread_mutex_unlock(&process->lock);
     if (again)
         ftc_thread_nudge(process);
-}
-
-static void check_launcher(struct ftc_process *process)
-{
-    if (ftc_segment_launcher(process->segment) == FTC_LIFE_GONE)
-        ftc_process_leave(process, FTC_EXIT_ORPHANED, "the launcher is gone");
 }
 
 /* Without waiting for the lock: a caller that holds it shows by itself what it does. */
@@ -86,15 +82,13 @@ static void beat(struct ftc_process *process)
 static void on_beat(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     struct ftc_process *process = watcher->data;
-    uint64_t beats = atomic_load_explicit(&process->slot->heartbeat, memory_order_relaxed);
 
     (void)loop;
     (void)events;
-    atomic_store_explicit(&process->slot->heartbeat, beats + 1, memory_order_relaxed);
+    ftc_heartbeat_beat(process);
     beat(process);
     if (process->thread.launcher_fd < 0)
-        check_launcher(process);
-    ftc_lease_check(process);
+        ftc_heartbeat_check_launcher(process);
     drive(process); /* in case a ring got lost */
 }
 
@@ -139,6 +133,7 @@ static void *run(void *arg)
     struct ftc_process *process = arg;
 
     pthread_setname_np(pthread_self(), "ftcoll");
+    ftc_heartbeat_begin(process);
     ev_run(process->thread.loop, 0);
     return NULL;
 }
@@ -156,7 +151,7 @@ static void watch_launcher(struct ftc_process *process)
     if (t->launcher_fd < 0)
         return;
     /* The pid may have been reused before pidfd_open(). Not so if the launcher is still alive. */
-    check_launcher(process);
+    ftc_heartbeat_check_launcher(process);
     ev_io_init(&t->launcher, on_launcher, t->launcher_fd, EV_READ);
     t->launcher.data = process;
     ev_io_start(t->loop, &t->launcher);
@@ -236,6 +231,7 @@ void ftc_thread_stop(struct ftc_process *process)
     atomic_store(&t->stop, true);
     ftc_thread_nudge(process);
     pthread_join(t->id, NULL);
+    ftc_heartbeat_stop(process);
     drop(process);
     t->running = false;
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "runtime/process/thread.h"
 
 #define YIELDS 1000 /* for a caller that wants the lock and is not scheduled for long */
 
@@ -23,14 +24,26 @@ void ftc_turn_fini(struct ftc_turn *turn)
     pthread_cond_destroy(&turn->changed);
 }
 
+void ftc_turn_lock(struct ftc_process *process)
+{
+    atomic_fetch_add_explicit(&process->turn.wanted, 1, memory_order_relaxed);
+    pthread_mutex_lock(&process->lock);
+    atomic_fetch_sub_explicit(&process->turn.wanted, 1, memory_order_relaxed);
+}
+
+void ftc_turn_unlock(struct ftc_process *process)
+{
+    bool threads_turn = process->turn.inside == 0;
+
+    pthread_mutex_unlock(&process->lock);
+    if (threads_turn && atomic_exchange(&process->thread.missed, false))
+        ftc_thread_nudge(process);
+}
+
 bool ftc_turn_enter(struct ftc_process *process)
 {
-    struct ftc_turn *turn = &process->turn;
-
-    atomic_fetch_add_explicit(&turn->wanted, 1, memory_order_relaxed);
-    pthread_mutex_lock(&process->lock);
-    atomic_fetch_sub_explicit(&turn->wanted, 1, memory_order_relaxed);
-    return turn->inside++ == 0;
+    ftc_turn_lock(process);
+    return process->turn.inside++ == 0;
 }
 
 bool ftc_turn_leave(struct ftc_process *process)
@@ -49,11 +62,11 @@ bool ftc_turn_try(struct ftc_process *process)
     return false;
 }
 
-/* The limit is a backstop, as for every sleep. */
-static void wait_for_change(struct ftc_process *process)
+/* The heartbeat period is a backstop, as for every sleep. */
+static void wait_for_change(struct ftc_process *process, uint64_t longest_ns)
 {
-    uint64_t end_ns =
-        ftc_clock_now() + (uint64_t)process->config.heartbeat_period_ms * FTC_NS_PER_MS;
+    uint64_t ns = (uint64_t)process->config.heartbeat_period_ms * FTC_NS_PER_MS;
+    uint64_t end_ns = ftc_clock_now() + (longest_ns > 0 && longest_ns < ns ? longest_ns : ns);
     struct timespec end = {.tv_sec = (time_t)(end_ns / FTC_NS_PER_S),
                            .tv_nsec = (long)(end_ns % FTC_NS_PER_S)};
 
@@ -68,7 +81,7 @@ static void wake_driver(struct ftc_process *process)
         ftc_bell_ring(&process->bell, process->rank, false);
 }
 
-bool ftc_turn_wait(struct ftc_process *process)
+bool ftc_turn_wait(struct ftc_process *process, uint64_t longest_ns)
 {
     struct ftc_turn *turn = &process->turn;
 
@@ -78,7 +91,7 @@ bool ftc_turn_wait(struct ftc_process *process)
     }
     /* What this caller has started may have set a timer that the driver does not know. */
     wake_driver(process);
-    wait_for_change(process);
+    wait_for_change(process, longest_ns);
     return true;
 }
 

@@ -58,6 +58,14 @@ tells() {
     tells revokes-world 6 board messages nodes
 }
 
+@test "the world is revoked while it is finalized" {
+    tells revokes-at-the-end 6 board messages nodes
+}
+
+@test "finalize is refused while a thread is in a call on another communicator" {
+    tells finalizes-early 6 board messages nodes
+}
+
 @test "two threads use two communicators at the same time" {
     tells threads 6 board messages nodes
 }

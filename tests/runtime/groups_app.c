@@ -408,15 +408,87 @@ static void loop(void)
     MUST(grown <= GROWTH_KB);
 }
 
+static void *come_first(void *comm)
+{
+    int rc;
+
+    do
+        rc = ftc_barrier(comm);
+    while (rc == FTC_ERR_STATE); /* the main thread looks whether this one is in the call */
+    MUST(rc == FTC_SUCCESS);
+    return NULL;
+}
+
+/* Rank 0 cannot finalize while a thread of it is in a call, and nothing is lost by the attempt. */
+static void finalizes_early(void)
+{
+    ftc_comm *first = copy_of(world), *second = copy_of(world), *third = copy_of(world);
+    pthread_t thread;
+
+    if (me == 0) {
+        MUST(pthread_create(&thread, NULL, come_first, second) == 0);
+        while (ftc_comm_set_name(second, "in a call") != FTC_ERR_STATE)
+            usleep(1000);
+        MUST(ftc_finalize(world) == FTC_ERR_STATE);
+    }
+    MUST(present(world) == EVERYBODY && present(first) == EVERYBODY);
+    MUST(present(third) == EVERYBODY);
+    if (me == 0)
+        MUST(pthread_join(thread, NULL) == 0);
+    else
+        come_first(second);
+}
+
+static void path_of_note(char *path, size_t size)
+{
+    snprintf(path, size, "%s/revoked-often", getenv("TMPDIR"));
+}
+
+static void *revoke_often(void *comm)
+{
+    char path[512];
+
+    for (int i = 0; i < 60; i++) {
+        usleep(5000);
+        MUST(ftc_comm_revoke(comm) == FTC_SUCCESS);
+    }
+    path_of_note(path, sizeof(path));
+    FILE *note = fopen(path, "w");
+    MUST(note != NULL && fclose(note) == 0);
+    return NULL;
+}
+
+/* A thread of rank 0 revokes the world before and while its process finalizes. Rank 1 finalizes
+ * after that, so that the world is there all the time. */
+static void revokes_at_the_end(void)
+{
+    char path[512];
+    pthread_t thread;
+
+    path_of_note(path, sizeof(path));
+    if (me == 0)
+        MUST(pthread_create(&thread, NULL, revoke_often, world) == 0 &&
+             pthread_detach(thread) == 0);
+    while (me == 1 && unlink(path) != 0)
+        usleep(1000);
+}
+
 static const struct {
     const char *name;
     void (*play)(void);
 } stories[] = {
-    {"shapes", shapes},   {"deaths", deaths},
-    {"groups", groups},   {"frees", frees},
-    {"revokes", revokes}, {"revokes-and-dies", revokes_and_dies},
-    {"threads", threads}, {"revokes-world", revokes_world},
-    {"many", many},       {"loop", loop},
+    {"shapes", shapes},
+    {"deaths", deaths},
+    {"groups", groups},
+    {"frees", frees},
+    {"revokes", revokes},
+    {"revokes-and-dies", revokes_and_dies},
+    {"threads", threads},
+    {"revokes-world", revokes_world},
+    {"finalizes-early", finalizes_early},
+    {"revokes-at-the-end", revokes_at_the_end},
+    {"many", many},
+    {"loop", loop},
 };
 
 int main(int argc, char **argv)

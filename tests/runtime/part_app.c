@@ -16,7 +16,7 @@
 #include "include/ftcoll.h"
 #include "runtime/algorithms/table.h"
 #include "runtime/comm/comm.h"
-#include "runtime/process/thread.h"
+#include "runtime/process/turn.h"
 
 #define NUMBER ((UINT64_C(77) << 24) + 1)
 #define COUNT  3000 /* elements of the greatest value: messages and blocks of several buffers */
@@ -44,9 +44,9 @@ static ftc_comm *open_part(ftc_comm *world, bool board)
     }
     if (board && ftc_board_file_open(&setup.file, process->segment, NUMBER, 1, setup.size) != 0)
         wrong("no memory for a board", world->rank);
-    pthread_mutex_lock(&process->lock);
+    ftc_turn_lock(process);
     int rc = ftc_comm_open(&part, process, &setup, ftc_algorithms);
-    pthread_mutex_unlock(&process->lock);
+    ftc_turn_unlock(process);
     if (rc != 0)
         wrong("no communicator", world->rank);
     if ((part->board != NULL) != board)
@@ -61,9 +61,9 @@ static void close_part(ftc_comm *part)
 
     if (part->board == NULL)
         return;
-    pthread_mutex_lock(&process->lock);
+    ftc_turn_lock(process);
     ftc_comm_close(part);
-    pthread_mutex_unlock(&process->lock);
+    ftc_turn_unlock(process);
 }
 
 /* Each rank has a bit of its own in each element. A result has the bits of all that did not

@@ -41,7 +41,7 @@ run_app() {
 }
 
 @test "a request that is refused ends alone" {
-    run_app 4 "" refused 4
+    run_app 4 "" refused-alone 4
 }
 
 @test "another thread revokes between two calls" {
@@ -63,4 +63,23 @@ run_app() {
 
 @test "ranks die in a storm of requests" {
     run_app 6 "-f 1 --kill 5@0.2 --kill 0@0.4" storm 4
+}
+
+@test "an operator that calls the library is refused, in whichever thread it runs" {
+    run_app 4 "" refused 4
+}
+
+# Sleeps that nobody ends are so long that they cannot be missed (BEAT_S of the app).
+beats="--set detector.heartbeat_period_ms=10000 --set detector.heartbeat_timeout_ms=60000"
+
+@test "a short wait beside a thread that waits is short" {
+    run_app 2 "$beats" short-wait 2
+}
+
+@test "a test beside a thread that waits takes nothing away from it" {
+    run_app 2 "$beats --set transport.order=tcp" tests 2
+}
+
+@test "an operator may take longer than the detector is patient" {
+    run_app 2 "--set detector.heartbeat_timeout_ms=1500" slow-operator 2
 }

@@ -5,6 +5,7 @@
 #include "include/ftcoll.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -255,7 +256,7 @@ static void revoke(void)
 
 /* All know of the revoke, and shrink. A call that a revoked communicator refuses is behind the
  * shrink of rank 0. */
-static void refused(void)
+static void refused_alone(void)
 {
     ftc_comm *copy = NULL, *rest = NULL;
     ftc_request *shrinks = NULL, *sums = NULL;
@@ -326,6 +327,160 @@ static void away(void)
     }
 }
 
+/* --- beside a thread that waits --- */
+
+#define ROUNDS 20
+#define BEAT_S                                                                                     \
+    10 /* requests.bats sets this heartbeat period: sleeps that nobody ends last so long */
+
+/* A barrier by a thread of rank 0, which comes first and waits; the others come later. */
+static void *wait_in_barrier(void *comm)
+{
+    ftc_request *request = NULL;
+
+    if (me != 0)
+        nap(0.01);
+    OK(ftc_ibarrier(comm, &request));
+    OK(ftc_wait(&request, NULL));
+    return NULL;
+}
+
+/* A thread of rank 0 waits in one communicator, and sleeps for both. In the other one the main
+ * thread waits for a short time. */
+static void short_wait(void)
+{
+    ftc_comm *comms[2];
+    ftc_request *request = NULL;
+    pthread_t thread;
+
+    for (int i = 0; i < 2; i++)
+        OK(ftc_comm_dup(world, &comms[i]));
+    if (me == 0) {
+        MUST(pthread_create(&thread, NULL, wait_in_barrier, comms[0]) == 0);
+        nap(0.1); /* it waits by now, and sleeps */
+        OK(ftc_ibarrier(comms[1], &request));
+        double start = now();
+        MUST(ftc_wait_for(&request, 0.002, NULL) == FTC_ERR_TIMEOUT);
+        MUST(now() - start < BEAT_S / 2.);
+    }
+    OK(ftc_barrier(world));
+    if (me == 0)
+        OK(ftc_wait(&request, NULL) || pthread_join(thread, NULL));
+    else
+        OK(wait_in_barrier(comms[1]) != NULL || wait_in_barrier(comms[0]) != NULL);
+}
+
+static void *wait_in_barriers(void *comm)
+{
+    for (int i = 0; i < ROUNDS; i++)
+        wait_in_barrier(comm);
+    return NULL;
+}
+
+/* The main thread of rank 0 tests all the time. It takes in messages for which the other thread
+ * sleeps at the sockets. */
+static void tests(void)
+{
+    ftc_comm *comms[2];
+    ftc_request *request = NULL;
+    pthread_t thread;
+    double start = now();
+    int done = 0;
+
+    for (int i = 0; i < 2; i++)
+        OK(ftc_comm_dup(world, &comms[i]));
+    if (me == 0)
+        MUST(pthread_create(&thread, NULL, wait_in_barriers, comms[0]) == 0);
+    else
+        wait_in_barriers(comms[0]);
+    OK(ftc_ibarrier(comms[1], &request));
+    while (!done)
+        OK(ftc_test(&request, &done, NULL));
+    if (me == 0)
+        MUST(pthread_join(thread, NULL) == 0);
+    MUST(now() - start < BEAT_S);
+}
+
+/* --- operators of the program --- */
+
+/* Sums. In it the library refuses calls, but for those that look at nothing that changes. */
+static void calls_the_library(const void *in, void *inout, size_t count, ftc_type type, void *arg)
+{
+    ftc_comm **comms = arg, *copy = NULL;
+    const int64_t *a = in;
+    int64_t *b = inout;
+    int failed = -1;
+
+    MUST(type == FTC_INT64);
+    for (int i = 0; i < 2; i++) {
+        MUST(ftc_rank(comms[i]) == me && ftc_size(comms[i]) == size);
+        MUST(ftc_comm_translate(comms[i], 0, world) == 0 && ftc_comm_name(comms[i])[0] != 0);
+        MUST(ftc_validate_local(comms[i], &failed) == FTC_ERR_STATE && failed == -1);
+        MUST(ftc_barrier(comms[i]) == FTC_ERR_STATE && ftc_comm_revoke(comms[i]) == FTC_ERR_STATE);
+        MUST(ftc_comm_dup(comms[i], &copy) == FTC_ERR_STATE && copy == NULL);
+    }
+    for (size_t i = 0; i < count; i++)
+        b[i] += a[i];
+}
+
+static void refused(void)
+{
+    int64_t mine = (int64_t)1 << me, all = ((int64_t)1 << size) - 1, sum[3] = {0};
+    ftc_comm *comms[2] = {world, NULL};
+    ftc_request *requests[2];
+    ftc_op op = NULL;
+
+    OK(ftc_comm_dup(world, &comms[1]));
+    OK(ftc_op_create(calls_the_library, comms, &op));
+    for (int step = 0; step < 10; step++) {
+        for (int i = 0; i < 2; i++)
+            OK(ftc_iallreduce(&mine, &sum[i], 1, FTC_INT64, op, comms[i], &requests[i]));
+        nap(0.01 * (1 + me % 2)); /* the thread of the library moves on what has come */
+        OK(ftc_wait_all(2, requests, NULL));
+        OK(ftc_allreduce(&mine, &sum[2], 1, FTC_INT64, op, comms[step % 2]));
+        MUST(sum[0] == all && sum[1] == all && sum[2] == all);
+    }
+    OK(ftc_op_free(&op));
+    OK(ftc_comm_free(&comms[1]));
+}
+
+#define SLOW_S 3 /* longer than the heartbeat timeout that requests.bats sets for this story */
+
+static atomic_int slow; /* how often the operator has run here */
+
+static void is_slow(const void *in, void *inout, size_t count, ftc_type type, void *arg)
+{
+    const int64_t *a = in;
+    int64_t *b = inout;
+
+    (void)type;
+    (void)arg;
+    nap(SLOW_S);
+    for (size_t i = 0; i < count; i++)
+        b[i] += a[i];
+    slow++;
+}
+
+/* The thread of the library runs an operator that takes longer than the detector is patient. Rank 0
+ * runs it, since it has contributed before the others, and it makes no call meanwhile. */
+static void slow_operator(void)
+{
+    int64_t mine = (int64_t)1 << me, sum = 0;
+    ftc_request *request = NULL;
+    ftc_op op = NULL;
+
+    OK(ftc_op_create(is_slow, NULL, &op));
+    OK(ftc_barrier(world));
+    if (me != 0)
+        nap(0.2);
+    OK(ftc_iallreduce(&mine, &sum, 1, FTC_INT64, op, world, &request));
+    while (me == 0 && slow == 0)
+        nap(0.01);
+    OK(ftc_wait(&request, NULL));
+    MUST(sum == ((int64_t)1 << size) - 1);
+    OK(ftc_op_free(&op));
+}
+
 /* --- a storm --- */
 
 static bool has_failed(int rank)
@@ -387,9 +542,19 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } stories[] = {{"equal", equal},     {"many", many},     {"late", late},
-                   {"two", two},         {"revoke", revoke}, {"refused", refused},
-                   {"watched", watched}, {"away", away},     {"storm", storm}};
+    } stories[] = {{"equal", equal},
+                   {"many", many},
+                   {"late", late},
+                   {"two", two},
+                   {"revoke", revoke},
+                   {"refused-alone", refused_alone},
+                   {"watched", watched},
+                   {"away", away},
+                   {"storm", storm},
+                   {"refused", refused},
+                   {"short-wait", short_wait},
+                   {"tests", tests},
+                   {"slow-operator", slow_operator}};
     bool found = false;
 
     OK(ftc_init(NULL, &world));

@@ -1,6 +1,7 @@
 /* Tests the turns of the progress thread: whatever comes in, the heartbeat goes on. The test plays
  * what the thread drives. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "runtime/process/progress.h"
 #include "runtime/process/reach.h"
 #include "runtime/process/thread.h"
+#include "runtime/process/turn.h"
 #include "tests/node/scratch.h"
 #include "tests/suite.h"
 
@@ -214,6 +216,37 @@ START_TEST(after_a_long_call_the_gate_is_opened_at_once)
 }
 END_TEST
 
+static atomic_bool drives, over;
+
+/* A driver that always finds something to do. */
+static void *drive_for_long(void *arg)
+{
+    (void)arg;
+    ftc_turn_enter(&process);
+    atomic_store(&drives, true);
+    while (!atomic_load(&over))
+        ftc_turn_yield(&process, false);
+    ftc_turn_leave(&process);
+    pthread_mutex_unlock(&process.lock);
+    return NULL;
+}
+
+START_TEST(a_look_does_not_wait_until_the_driver_sleeps)
+{
+    pthread_t driver;
+
+    ck_assert_int_eq(pthread_create(&driver, NULL, drive_for_long, NULL), 0);
+    while (!atomic_load(&drives))
+        sched_yield();
+    for (int i = 0; i < 100; i++) {
+        ftc_turn_lock(&process);
+        ftc_turn_unlock(&process);
+    }
+    atomic_store(&over, true);
+    pthread_join(driver, NULL);
+}
+END_TEST
+
 START_TEST(calls_with_time_between_them_open_it_each_time)
 {
     for (int i = 0; i < 120; i++) {
@@ -236,6 +269,7 @@ int main(void)
     tcase_add_test(turns, a_shut_gate_leaves_it_to_the_caller);
     tcase_add_test(turns, between_close_calls_the_gate_stays_shut_until_they_end);
     tcase_add_test(turns, after_a_long_call_the_gate_is_opened_at_once);
+    tcase_add_test(turns, a_look_does_not_wait_until_the_driver_sleeps);
     tcase_add_test(turns, calls_with_time_between_them_open_it_each_time);
     suite_add_tcase(suite, turns);
     return scratch_run(suite);
