@@ -8,6 +8,9 @@
 
 #include "base/set.h"
 
+/* For exploring state spaces: takes in bytes of a state. */
+typedef void ftc_digest_sink(void *arg, const void *bytes, size_t size);
+
 enum ftc_call_kind {
     FTC_CALL_NONE,
     FTC_CALL_ALLREDUCE,

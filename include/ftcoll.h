@@ -791,7 +791,7 @@ FTC_API int ftc_wait_any(int count, ftc_request *requests[], int *index, ftc_sta
  * The function sets inout[i] := in[i] op inout[i] for each i < count. It must be associative and
  * commutative; ftc_op_create_ordered() takes one that is not commutative. It must not call the
  * library, but for ftc_rank(), ftc_size(), ftc_comm_translate(), ftc_comm_name() and ftc_abort():
- * other calls that concern a communicator return FTC_ERR_STATE. The library calls the function only
+ * other calls that concern a communicator are refused. The library calls the function only
  * while an operation is under way that was given the operator. Any thread that waits in the library
  * may run it, also one that waits in another communicator, and so may the thread of the library.
  * While it runs, calls of other threads may wait for it. It may take any time: its rank does not

@@ -290,7 +290,6 @@ const char *ftc_member_mismatch(const struct ftc_member *member);
 /* For exploring state spaces: everything that the future of this member depends on, in a canonical
  * form. Members with equal bytes behave alike. The bytes do not contain the member's rank and
  * settings, nor outputs that were not taken. */
-typedef void ftc_digest_sink(void *arg, const void *bytes, size_t size);
 void ftc_member_digest(const struct ftc_member *member, ftc_digest_sink *sink, void *arg);
 
 /* For flow control: the ranks to which this rank would send in such a reduce (group and tree

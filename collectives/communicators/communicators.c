@@ -8,6 +8,7 @@
  *   early.c          messages of temporary communicators that come too early (C5)
  *   table.c          the memory of communicators, and when they are forgotten
  *   outputs.c        the queue of outputs
+ *   digest.c         the state as bytes
  *   roll.c           what the members contribute (C2, C9)
  */
 #include "collectives/communicators/communicators.h"
@@ -451,10 +452,21 @@ static int receive_member(struct ftc_communicator *c, int from, bool after,
     return rc == 0 ? put_take(c, from, after, message) : rc;
 }
 
+/* C8: a message of one that is no member. It may have abandoned a child of another decision. */
+static int receive_stranger(struct ftc_communicator *c, bool may_abandon)
+{
+    if (!may_abandon || ftc_communicator_is_temporary(c->number) ||
+        FTC_COMMUNICATORS_MUTATED(STRANGER_ACCUSED))
+        return FTC_ERR_PROTO;
+    ftc_communicators_note(c->set, FTC_COMMUNICATORS_EVENT_DROPPED);
+    return 0;
+}
+
 int ftc_communicators_receive(struct ftc_communicators *set, int from, struct ftc_buffer *message)
 {
     uint64_t number = ftc_frame_communicator(message);
-    bool after = !ftc_communicator_is_temporary(number) && (number & FTC_COMMUNICATOR_REVOKED) != 0;
+    bool word = ftc_frame_kind(message) == FTC_FRAME_COMMUNICATOR;
+    bool after = ftc_communicator_is_after(number);
     int rc;
 
     if (from < 0 || from >= set->ranks || from == set->self)
@@ -464,8 +476,8 @@ int ftc_communicators_receive(struct ftc_communicators *set, int from, struct ft
         number &= ~FTC_COMMUNICATOR_REVOKED;
     struct ftc_communicator *c = ftc_communicators_find(set, number);
     if (c != NULL && ftc_communicator_rank_of(c, from) < 0)
-        return FTC_ERR_PROTO;
-    if (ftc_frame_kind(message) == FTC_FRAME_COMMUNICATOR)
+        return receive_stranger(c, word || after);
+    if (word)
         rc = receive_word(set, c, from, number, message);
     else if (c == NULL)
         rc = receive_unknown(set, from, number, message);

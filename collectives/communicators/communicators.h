@@ -193,5 +193,9 @@ enum ftc_communicators_event {
     FTC_COMMUNICATORS_EVENTS
 };
 const uint64_t *ftc_communicators_events(const struct ftc_communicators *set);
+/* For exploring state spaces: everything that later inputs depend on, as bytes. Processes with the
+ * same rank and the same bytes behave alike. All outputs were taken. */
+void ftc_communicators_digest(const struct ftc_communicators *set, ftc_digest_sink *sink,
+                              void *arg);
 
 #endif

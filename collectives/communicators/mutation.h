@@ -16,6 +16,7 @@
     X(NO_OPENING, "creation: an operation of the child begins before the opening")                 \
     X(FORGET_AT_FREE, "freeing: forget when the caller frees")                                     \
     X(NO_GONE, "freeing: no answer of GONE")                                                       \
+    X(CLOSE_BEFORE_GROUPS, "freeing: a closing does not wait for creations of groups")             \
     X(GONE_NOT_PASSED_ON, "freeing: GONE is not passed on")                                        \
     X(CLOSE_UNCOLLECTED, "freeing: a closing that does not collect")                               \
     X(GONE_TOO_EARLY, "freeing: GONE is sent for a communicator that is not forgotten")            \
@@ -36,7 +37,8 @@
     X(AFTER_FROM_G, "revoke: the view after a revoke is taken from G")                             \
     X(AFTER_UNTOLD, "revoke: a call of one that does not know is an agreement after the revoke")   \
     X(CLOSE_ONCE, "revoke: a closing ends though others wish for something else")                  \
-    X(KEEP_CHILD, "revoke: a child whose opening is cut off is not revoked")
+    X(KEEP_CHILD, "revoke: a child whose opening is cut off is not revoked")                       \
+    X(STRANGER_ACCUSED, "revoke: one that has abandoned a child of another decision is accused")
 
 enum ftc_communicators_mutation {
     FTC_COMMUNICATORS_MUTATION_NONE,

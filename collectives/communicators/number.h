@@ -35,4 +35,10 @@ static inline bool ftc_communicator_is_temporary(uint64_t number)
     return (number & FTC_COMMUNICATOR_TEMPORARY) != 0;
 }
 
+/* Is it the number in messages of agreements after a revoke (C9)? */
+static inline bool ftc_communicator_is_after(uint64_t number)
+{
+    return !ftc_communicator_is_temporary(number) && (number & FTC_COMMUNICATOR_REVOKED) != 0;
+}
+
 #endif

@@ -86,7 +86,8 @@ static int begin(struct ftc_communicator *c)
     struct ftc_started *started = c->first;
 
     if (started == NULL || c->called || c->ended || (started->opening && !started->opened) ||
-        (started->kind == FTC_STARTED_CLOSING && has_groups(c)))
+        (started->kind == FTC_STARTED_CLOSING && has_groups(c) &&
+         !FTC_COMMUNICATORS_MUTATED(CLOSE_BEFORE_GROUPS)))
         return 0;
     struct ftc_communicators_output output = {.kind = FTC_COMMUNICATORS_CALL,
                                               .number = c->number,

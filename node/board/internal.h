@@ -161,6 +161,8 @@ void ftc_board_list_members(struct ftc_board *b);
 bool ftc_board_awaits(const struct ftc_board *b, int rank);
 /* Have all live members finished the rounds before `end`? Does not wait. */
 bool ftc_board_settled(struct ftc_board *b, uint64_t end);
+/* Was the board revoked? If so, b->revoked is set, and the call of this rank ends. */
+bool ftc_board_is_revoked(struct ftc_board *b);
 
 /* --- board/kept.c --- */
 
@@ -283,8 +285,6 @@ void ftc_board_until_finished(struct ftc_board *b, int rank, uint64_t end);
 void ftc_board_nap(struct ftc_board *b);
 /* Let the host take in new failures, if there are any. */
 void ftc_board_look(struct ftc_board *b);
-/* Was the board revoked? If so, b->revoked is set, and the call of this rank ends. */
-bool ftc_board_is_revoked(struct ftc_board *b);
 /* Store *left*: this rank touches the board no more. */
 void ftc_board_leave(struct ftc_board *b);
 /* Does this nonzero word say *left*? Otherwise it is damaged. */

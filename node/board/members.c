@@ -78,3 +78,10 @@ bool ftc_board_settled(struct ftc_board *b, uint64_t end)
         b->settled = settled;
     return end <= b->settled;
 }
+
+bool ftc_board_is_revoked(struct ftc_board *b)
+{
+    if (FTC_BOARD_LOAD(b->memory.places[0].revoked) != 0 && !FTC_BOARD_MUTATED(REVOKED_UNSEEN))
+        b->revoked = true;
+    return b->revoked;
+}

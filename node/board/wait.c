@@ -165,13 +165,6 @@ void ftc_board_revoke(struct ftc_board *b)
         ring_all(&b->memory, b->ranks, may_ask);
 }
 
-bool ftc_board_is_revoked(struct ftc_board *b)
-{
-    if (FTC_BOARD_LOAD(b->memory.places[0].revoked) != 0 && !FTC_BOARD_MUTATED(REVOKED_UNSEEN))
-        b->revoked = true;
-    return b->revoked;
-}
-
 static uint64_t left_word(uint64_t end, uint64_t communicator)
 {
     return ftc_board_mark(end, communicator * FTC_BOARD_GOLDEN);

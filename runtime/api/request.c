@@ -155,6 +155,7 @@ static void enqueue(struct posted *p)
         p->queued.ended = true;
     } else {
         ftc_queue_add(comm, &p->queued);
+        ftc_comm_engine_queued(comm);
     }
     ftc_comm_engine_settle(comm->process);
     ftc_call_leave(comm);

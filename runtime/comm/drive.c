@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/probes.h"
+#include "collectives/communicators/number.h"
 #include "collectives/values/blocks.h"
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/mismatch.h"
@@ -251,11 +252,14 @@ static int receive_of_member(struct ftc_comm *comm, int from, struct ftc_buffer 
     return rc;
 }
 
-/* FTC_ERR_PROTO also if the sender is no member of the communicator. */
+/* FTC_ERR_PROTO also if the sender is no member of the communicator. After a revoke, such a sender
+ * has abandoned a child of another decision (communicators.md, C8). */
 static int take_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
 {
     const struct ftc_algorithm *owner = ftc_algorithms_owner(comm, message);
 
+    if (from < 0 && ftc_communicator_is_after(ftc_frame_communicator(message)))
+        return 0;
     if (from < 0)
         return FTC_ERR_PROTO;
     return owner != NULL ? owner->receive(comm, from, message)

@@ -2,7 +2,6 @@
 #include "runtime/comm/queue.h"
 
 #include "runtime/comm/drive.h"
-#include "runtime/comm/engine.h"
 
 void ftc_queue_add(struct ftc_comm *comm, struct ftc_queued_operation *operation)
 {
@@ -16,7 +15,6 @@ void ftc_queue_add(struct ftc_comm *comm, struct ftc_queued_operation *operation
         comm->queue.last->next = operation;
     }
     comm->queue.last = operation;
-    ftc_comm_engine_queued(comm);
     ftc_comm_detour(comm, FTC_DETOUR_QUEUE, true);
 }
 

@@ -49,8 +49,12 @@ struct ftc_comms_item {
     int call; /* OPERATE: enum ftc_call_kind */
     int who;  /* REVOKE: the process; OPERATE: the root, modulo the size */
     enum ftc_creation creation;
-    int child;     /* CREATE: the slot of the child */
-    uint64_t seed; /* CREATE: of colors and keys, or of the list */
+    int child; /* CREATE: the slot of the child */
+    /* CREATE, by job's rank: color and key, or whether it is in the list, which begins with rank
+     * `first` of the communicator, modulo the size */
+    int color[FTC_COMMS_RANKS], key[FTC_COMMS_RANKS];
+    bool listed[FTC_COMMS_RANKS];
+    uint64_t first;
     bool waits;    /* the thread waits for its end */
     bool recovers; /* only those that know of a revoke do it; others leave such a slot out */
 };

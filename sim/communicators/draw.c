@@ -41,16 +41,28 @@ static int draw_slot(struct drawing *d)
     return d->live[slot] ? slot : 0;
 }
 
+/* What each process gives to a creation. */
+static void draw_places(struct ftc_comms_item *item, uint64_t seed)
+{
+    item->first = seed;
+    for (uint64_t rank = 0; rank < FTC_COMMS_RANKS; rank++) {
+        int color = (int)(ftc_mix(seed + rank) % 4);
+        item->color[rank] = color == 3 ? FTC_COLOR_UNDEFINED : color - 1;
+        item->key[rank] = (int)(ftc_mix(seed + 77 * rank) % 3) - 1;
+        item->listed[rank] = ftc_mix(seed ^ rank) % 4 != 0;
+    }
+}
+
 static struct ftc_comms_item *add(struct drawing *d, enum ftc_comms_kind kind, int slot)
 {
     struct ftc_comms_story *s = d->story;
     struct ftc_comms_item *item = &s->item[s->items++];
+    int who = below(s, FTC_COMMS_RANKS);
+    uint64_t seed = ftc_mix(s->random + 5);
 
-    *item = (struct ftc_comms_item){.kind = kind,
-                                    .slot = slot,
-                                    .who = below(s, FTC_COMMS_RANKS),
-                                    .seed = ftc_mix(s->random + 5),
-                                    .waits = below(s, 3) > 0};
+    *item =
+        (struct ftc_comms_item){.kind = kind, .slot = slot, .who = who, .waits = below(s, 3) > 0};
+    draw_places(item, seed);
     return item;
 }
 

@@ -227,35 +227,14 @@ static int set_word(struct ftc_comms_engine *engine, struct part *part,
                                           .communicator = part->communicator});
 }
 
-/* Has each member left the board, or failed? *revoked: one of them has revoked it. */
-static bool all_have_left(const struct ftc_comms_engine *engine, const struct part *part,
-                          bool *revoked)
-{
-    const struct ftc_communicator *c = part->communicator;
-    uint64_t left = 0, revokers = 0;
-
-    for (int i = 0; i < engine->boards->count; i++)
-        if (engine->boards->board[i].number == ftc_communicator_name(c)) {
-            left = engine->boards->board[i].left;
-            revokers = engine->boards->board[i].revoked;
-        }
-    *revoked = false;
-    for (int rank = 0; rank < ftc_communicator_size(c); rank++) {
-        int job_rank = ftc_communicator_job_rank(c, rank);
-        if ((left >> job_rank & 1) == 0 && !ftc_set_has(&engine->known, job_rank) &&
-            !FTC_COMMUNICATORS_MUTATED(LEFT_NOT_AWAITED))
-            return false;
-        *revoked |= (revokers >> job_rank & 1) != 0;
-    }
-    return true;
-}
-
 /* NULL: there is none. */
 static struct part *find_left(const struct ftc_comms_engine *engine, bool *revoked)
 {
     struct part *part = engine->first;
 
-    while (part != NULL && !(part->leaves && all_have_left(engine, part, revoked)))
+    while (part != NULL &&
+           !(part->leaves &&
+             ftc_comms_all_have_left(engine->boards, part->communicator, &engine->known, revoked)))
         part = part->next;
     return part;
 }
@@ -304,6 +283,8 @@ static int take_message(struct ftc_comms_engine *engine, struct part *part, int 
     struct ftc_member *member = after ? part->after : part->member;
     int rank = ftc_communicator_rank_of(part->communicator, from);
 
+    if (rank < 0 && after && !FTC_COMMUNICATORS_MUTATED(STRANGER_ACCUSED))
+        return 0; /* C8: it has abandoned a child of another decision */
     if (rank < 0)
         return FTC_ERR_PROTO;
     return member != NULL ? drain(engine, part, member, ftc_member_receive(member, rank, message))
@@ -488,7 +469,7 @@ int ftc_comms_engine_next_output(struct ftc_comms_engine *engine,
 int ftc_comms_engine_receive(struct ftc_comms_engine *engine, int from, struct ftc_buffer *message)
 {
     uint64_t number = ftc_frame_communicator(message);
-    bool after = !ftc_communicator_is_temporary(number) && (number & FTC_COMMUNICATOR_REVOKED) != 0;
+    bool after = ftc_communicator_is_after(number);
 
     if (after)
         number &= ~FTC_COMMUNICATOR_REVOKED;
@@ -590,4 +571,26 @@ const struct ftc_member *ftc_comms_engine_member(const struct ftc_communicator *
     const struct part *part = part_of(c);
 
     return after ? part->after : part->member;
+}
+
+static void digest_member(const struct ftc_member *member, ftc_digest_sink *sink, void *arg)
+{
+    unsigned char there = member != NULL;
+
+    sink(arg, &there, sizeof(there));
+    if (member != NULL)
+        ftc_member_digest(member, sink, arg);
+}
+
+/* What was delivered last is looked at within the same input alone. */
+void ftc_comms_engine_digest(const struct ftc_comms_engine *engine, ftc_digest_sink *sink,
+                             void *arg)
+{
+    ftc_communicators_digest(engine->set, sink, arg);
+    for (const struct part *part = engine->first; part != NULL; part = part->next) {
+        unsigned char waits = part->waits;
+        sink(arg, &waits, sizeof(waits));
+        digest_member(part->member, sink, arg);
+        digest_member(part->after, sink, arg);
+    }
 }

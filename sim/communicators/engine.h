@@ -55,6 +55,11 @@ struct ftc_comms_boards {
         uint64_t left, revoked; /* the job's ranks that have set it, as bits */
     } board[FTC_COMMS_BOARDS];
 };
+/* boards.c: has each member of c left its board, or is it in `known`? *revoked: one of them has
+ * revoked it. */
+bool ftc_comms_all_have_left(const struct ftc_comms_boards *boards,
+                             const struct ftc_communicator *c, const struct ftc_set *known,
+                             bool *revoked);
 
 /* `settings` are those of this process in the world, and of its member in every communicator, but
  * for `ranks`, `self` and `communicator`. A child goes in one level. */
@@ -80,6 +85,11 @@ int ftc_comms_engine_look(struct ftc_comms_engine *engine);
  * none. Negative: an error. */
 int ftc_comms_engine_next_output(struct ftc_comms_engine *engine,
                                  const struct ftc_comms_output **out);
+
+/* The state of this process as bytes, with its members, for exploring state spaces: as
+ * ftc_communicators_digest(). */
+void ftc_comms_engine_digest(const struct ftc_comms_engine *engine, ftc_digest_sink *sink,
+                             void *arg);
 
 /* The member of its operations (NULL once it is revoked) or of its agreements after a revoke (NULL
  * before). */

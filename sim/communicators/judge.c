@@ -8,16 +8,6 @@
 #include "sim/communicators/world.h"
 #include "sim/model/cluster.h"
 
-/* What was delivered in a call: `ordinal` of communicator `number`, counted apart before and after
- * a revoke. */
-struct ftc_comms_record {
-    uint64_t number;
-    bool after;
-    int ordinal;
-    bool has[FTC_COMMS_N];         /* by job's rank */
-    uint64_t outcome[FTC_COMMS_N]; /* a digest of it */
-};
-
 struct ftc_comms_known *ftc_comms_find_known(struct ftc_comms_process *p, uint64_t number)
 {
     for (int i = 0; i < p->knowns; i++)
@@ -71,36 +61,35 @@ static bool same_members(const struct ftc_comms_known *a, const struct ftc_comms
 
 /* --- agreement --- */
 
-static struct ftc_comms_record *find_record(struct ftc_comms_world *w, uint64_t number, bool after,
-                                            int ordinal)
+static const struct ftc_comms_outcome *find_outcome(const struct ftc_comms_process *p,
+                                                    const struct ftc_comms_outcome *like)
 {
-    for (int i = w->records - 1; i >= 0; i--) {
-        struct ftc_comms_record *r = &w->record[i];
-        if (r->number == number && r->after == after && r->ordinal == ordinal)
-            return r;
+    for (int i = p->outcomes - 1; i >= 0; i--) {
+        const struct ftc_comms_outcome *o = &p->outcome[i];
+        if (o->number == like->number && o->after == like->after && o->ordinal == like->ordinal)
+            return o;
     }
-    struct ftc_comms_record *grown = realloc(w->record, ((size_t)w->records + 1) * sizeof(*grown));
-    if (grown == NULL)
-        ftc_cluster_no_memory(w->n);
-    w->record = grown;
-    grown[w->records] =
-        (struct ftc_comms_record){.number = number, .after = after, .ordinal = ordinal};
-    return &grown[w->records++];
+    return NULL;
 }
 
 /* All that live and have delivered the call have the same outcome. */
 static void agree(struct ftc_comms_world *w, int rank, const struct ftc_comms_known *known,
-                  bool after, uint64_t outcome)
+                  bool after, uint64_t digest)
 {
-    struct ftc_comms_record *r = find_record(w, known->number, after, known->delivered[after]);
+    struct ftc_comms_process *p = &w->process[rank];
+    const struct ftc_comms_outcome mine = {.number = known->number,
+                                           .after = after,
+                                           .ordinal = known->delivered[after],
+                                           .digest = digest};
 
-    r->has[rank] = true;
-    r->outcome[rank] = outcome;
-    for (int other = 0; other < w->n; other++)
-        if (r->has[other] && r->outcome[other] != outcome && w->process[other].alive &&
+    p->outcome[p->outcomes++] = mine; /* each item of the program ends once */
+    for (int other = 0; other < w->n; other++) {
+        const struct ftc_comms_outcome *theirs = find_outcome(&w->process[other], &mine);
+        if (theirs != NULL && theirs->digest != digest && w->process[other].alive &&
             has_member(known, other))
-            ftc_comms_violate(w, "call %d%s of %" PRIx64 ": ranks %d and %d differ", r->ordinal,
+            ftc_comms_violate(w, "call %d%s of %" PRIx64 ": ranks %d and %d differ", mine.ordinal,
                               after ? " after the revoke" : "", known->number, rank, other);
+    }
 }
 
 static uint64_t fold(uint64_t sum, const void *bytes, size_t size)
@@ -315,13 +304,11 @@ static void check_members(struct ftc_comms_world *w, int rank, const struct ftc_
         int job = ftc_communicator_job_rank(parent, r);
         bool is_in = has_member(child, job);
         bool must = w->process[job].alive && !output->after &&
-                    (item->creation != FTC_CREATION_SPLIT ||
-                     ftc_comms_color(item, job) == ftc_comms_color(item, rank));
+                    (item->creation != FTC_CREATION_SPLIT || item->color[job] == item->color[rank]);
         if (must && !is_in)
             ftc_comms_violate(w, "rank %d: rank %d lives and is not in the child %" PRIx64, rank,
                               job, child->number);
-        if (is_in && item->creation == FTC_CREATION_SPLIT &&
-            ftc_comms_color(item, job) != ftc_comms_color(item, rank))
+        if (is_in && item->creation == FTC_CREATION_SPLIT && item->color[job] != item->color[rank])
             ftc_comms_violate(w, "rank %d: rank %d has another color", rank, job);
     }
 }
@@ -381,7 +368,7 @@ void ftc_comms_judge_arrival(struct ftc_comms_world *w, int rank, int from,
 {
     struct ftc_comms_engine *engine = w->process[rank].engine;
     uint64_t number = ftc_frame_communicator(message);
-    bool after = !ftc_communicator_is_temporary(number) && (number & FTC_COMMUNICATOR_REVOKED) != 0;
+    bool after = ftc_communicator_is_after(number);
 
     if (after)
         number &= ~FTC_COMMUNICATOR_REVOKED;

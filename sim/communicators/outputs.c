@@ -128,6 +128,39 @@ static void set_word(struct ftc_comms_world *w, int rank, const struct ftc_comms
     *(left ? &boards->board[i].left : &boards->board[i].revoked) |= UINT64_C(1) << rank;
 }
 
+static bool has_member(const struct ftc_communicator *c, int job_rank)
+{
+    int rank = 0;
+
+    while (rank < ftc_communicator_size(c) && ftc_communicator_job_rank(c, rank) != job_rank)
+        rank++;
+    return rank < ftc_communicator_size(c);
+}
+
+/* C7: while a member may use the board, no other one has forgotten it, unless it was revoked. */
+static void check_forgotten(struct ftc_comms_world *w, int rank, uint64_t number)
+{
+    const struct ftc_comms_boards *boards = &w->boards;
+    uint64_t users = 0;
+    int i = 0;
+
+    while (i < boards->count && boards->board[i].number != number)
+        i++;
+    if (i == boards->count || boards->board[i].revoked != 0)
+        return;
+    for (int r = 0; r < w->n; r++) {
+        const struct ftc_communicator *c =
+            w->process[r].alive
+                ? ftc_communicators_find(ftc_comms_engine_set(w->process[r].engine), number)
+                : NULL;
+        if (c != NULL && has_member(c, rank) && ftc_communicator_has_callers(c))
+            users |= UINT64_C(1) << r;
+    }
+    if ((users & ~boards->board[i].left) != 0)
+        ftc_comms_violate(w, "rank %d forgets %llx, and others have not left its board", rank,
+                          (unsigned long long)number);
+}
+
 static void carry_out(struct ftc_comms_world *w, int rank, const struct ftc_comms_output *output)
 {
     struct ftc_comms_process *p = &w->process[rank];
@@ -145,6 +178,7 @@ static void carry_out(struct ftc_comms_world *w, int rank, const struct ftc_comm
         break;
     case FTC_COMMS_FORGET:
         ftc_comms_say(w, "rank %d forgets %llx", rank, (unsigned long long)output->number);
+        check_forgotten(w, rank, output->number);
         w->sums->forgotten++;
         break;
     case FTC_COMMS_SET_REVOKED:

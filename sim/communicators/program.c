@@ -4,11 +4,6 @@
 #include "include/ftcoll.h"
 #include "sim/communicators/world.h"
 
-static int key_of(const struct ftc_comms_item *item, int job_rank)
-{
-    return (int)(ftc_mix(item->seed + 77 * (uint64_t)job_rank) % 3) - 1;
-}
-
 /* --- which item comes next --- */
 
 static bool mine(const struct ftc_comms_world *w, int index, int thread)
@@ -76,7 +71,7 @@ static int operate(struct ftc_comms_world *w, int rank, int at)
     return ftc_communicator_start(c, &call, &p->ticket[at]);
 }
 
-/* The list of a group: some members of the communicator, from a drawn one on. */
+/* The list of a group. */
 static int list_group(const struct ftc_comms_item *item, const struct ftc_communicator *c,
                       int ranks[FTC_COMMS_N], bool *listed)
 {
@@ -84,8 +79,8 @@ static int list_group(const struct ftc_comms_item *item, const struct ftc_commun
 
     *listed = false;
     for (int i = 0; i < size; i++) {
-        int rank = (int)(((uint64_t)i + item->seed) % (uint64_t)size);
-        if (ftc_mix(item->seed ^ (uint64_t)ftc_communicator_job_rank(c, rank)) % 4 == 0)
+        int rank = (int)(((uint64_t)i + item->first) % (uint64_t)size);
+        if (!item->listed[ftc_communicator_job_rank(c, rank)])
             continue;
         *listed |= rank == ftc_communicator_self(c);
         ranks[count++] = rank;
@@ -97,7 +92,7 @@ static int list_group(const struct ftc_comms_item *item, const struct ftc_commun
 static uint64_t offer(const struct ftc_comms_world *w, int rank, int at)
 {
     const struct ftc_comms_boards *boards = &w->boards;
-    int from = w->story->item[at].seed % 2 == 0 ? 0 : boards->count / 2;
+    int from = at % 2 == 0 ? 0 : boards->count / 2;
 
     for (int i = from; i < boards->count; i++)
         if ((boards->board[i].left >> rank & 1) != 0)
@@ -115,8 +110,8 @@ static int create(struct ftc_comms_world *w, int rank, int at, bool *started)
 
     *started = true;
     if (item->creation != FTC_CREATION_GROUP)
-        return ftc_communicator_create(c, item->creation, ftc_comms_color(item, rank),
-                                       key_of(item, rank), offer(w, rank, at), &p->ticket[at]);
+        return ftc_communicator_create(c, item->creation, item->color[rank], item->key[rank],
+                                       offer(w, rank, at), &p->ticket[at]);
     int count = list_group(item, c, ranks, started);
     return *started
                ? ftc_communicator_create_group(c, count, ranks, item->child % 2, &p->ticket[at])

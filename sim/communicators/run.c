@@ -6,11 +6,8 @@
 #include "sim/communicators/world.h"
 #include "sim/model/cluster.h"
 
-#define STEPS 60000 /* more steps than any sound run takes */
-/* Sources of a process beside its channels and notices: threads, the end of its program, memory,
- * going on, its timer, boards. */
-#define OWN     (FTC_COMMS_THREADS + 5)
-#define SOURCES (FTC_COMMS_N * FTC_COMMS_N * 2 + FTC_COMMS_N * OWN)
+#define STEPS   60000 /* more steps than any sound run takes */
+#define SOURCES (FTC_COMMS_N * FTC_COMMS_N * 2 + FTC_COMMS_N * FTC_COMMS_OWNS)
 
 /* --- events --- */
 
@@ -20,23 +17,37 @@ static bool own_can_happen(const struct ftc_comms_world *w, int rank, int kind)
 
     if (kind < FTC_COMMS_THREADS)
         return kind < w->story->threads && ftc_comms_can_step(w, rank, kind);
-    switch (kind - FTC_COMMS_THREADS) {
-    case 0:
+    switch (kind) {
+    case FTC_COMMS_OWN_END:
         return ftc_comms_can_end(w, rank);
-    case 1:
+    case FTC_COMMS_OWN_OPEN:
         return p->openings > 0;
-    case 2:
+    case FTC_COMMS_OWN_MORE:
         return p->more;
-    case 3:
+    case FTC_COMMS_OWN_TIMER:
         return p->timer;
     default:
         return ftc_comms_engine_can_look(p->engine);
     }
 }
 
-/* Can the event of this source happen? Sources are numbered: channels, notices, those of a
- * process. */
-static bool can_happen(const struct ftc_comms_world *w, int source)
+/* Sources are numbered: channels, notices, those of a process. */
+int ftc_comms_source_arrival(const struct ftc_comms_world *w, int from, int to)
+{
+    return to * w->n + from;
+}
+
+int ftc_comms_source_notice(const struct ftc_comms_world *w, int rank, int dead)
+{
+    return (w->n + rank) * w->n + dead;
+}
+
+int ftc_comms_source_own(const struct ftc_comms_world *w, int rank, int own)
+{
+    return (2 * w->n + own) * w->n + rank;
+}
+
+bool ftc_comms_can_happen(const struct ftc_comms_world *w, int source)
 {
     int n = w->n, to = source / n % n, from = source % n;
 
@@ -83,15 +94,15 @@ static void own_happens(struct ftc_comms_world *w, int rank, int kind)
 
     if (kind < FTC_COMMS_THREADS) {
         ftc_comms_step(w, rank, kind);
-    } else if (kind == FTC_COMMS_THREADS) {
+    } else if (kind == FTC_COMMS_OWN_END) {
         ftc_comms_end(w, rank);
-    } else if (kind == FTC_COMMS_THREADS + 1) {
+    } else if (kind == FTC_COMMS_OWN_OPEN) {
         open_memory(w, rank);
-    } else if (kind == FTC_COMMS_THREADS + 2) {
+    } else if (kind == FTC_COMMS_OWN_MORE) {
         p->more = false;
         ftc_comms_check(w, rank, "going on", ftc_comms_engine_more(p->engine));
         ftc_comms_outputs(w, rank);
-    } else if (kind == FTC_COMMS_THREADS + 3) {
+    } else if (kind == FTC_COMMS_OWN_TIMER) {
         p->timer = false;
         ftc_comms_check(w, rank, "a timer", ftc_comms_engine_timer(p->engine));
         ftc_comms_outputs(w, rank);
@@ -101,7 +112,7 @@ static void own_happens(struct ftc_comms_world *w, int rank, int kind)
     }
 }
 
-static void happen(struct ftc_comms_world *w, int source)
+void ftc_comms_happen(struct ftc_comms_world *w, int source)
 {
     int n = w->n, to = source / n % n, from = source % n;
 
@@ -117,10 +128,10 @@ static void happen(struct ftc_comms_world *w, int source)
 /* Choose a source; -1: no event can happen any more. */
 static int choose(struct ftc_comms_world *w)
 {
-    int n = w->n, sources = 2 * n * n + OWN * n, ready[SOURCES], count = 0;
+    int n = w->n, sources = 2 * n * n + FTC_COMMS_OWNS * n, ready[SOURCES], count = 0;
 
     for (int source = 0; source < sources; source++)
-        if (can_happen(w, source))
+        if (ftc_comms_can_happen(w, source))
             ready[count++] = source;
     if (count == 0)
         return -1;
@@ -137,7 +148,7 @@ static void run(struct ftc_comms_world *w)
     int source, steps = 0;
 
     while (!ftc_comms_broken(w) && (source = choose(w)) >= 0) {
-        happen(w, source);
+        ftc_comms_happen(w, source);
         if (++steps == STEPS)
             ftc_comms_violate(w, "no end after %d events", STEPS);
     }
@@ -147,7 +158,20 @@ static void run(struct ftc_comms_world *w)
 
 /* --- life --- */
 
-static void make_process(struct ftc_comms_world *w, int rank)
+struct ftc_comms_world *ftc_comms_world_new(const struct ftc_comms_story *story,
+                                            struct ftc_comms_sums *sums, FILE *log)
+{
+    struct ftc_comms_world *w = ftc_cluster_alloc(story->settings.ranks, 1, sizeof(*w));
+
+    w->story = story;
+    w->sums = sums;
+    w->log = log;
+    w->n = story->settings.ranks;
+    w->random = ftc_mix(story->seed + 0x636f6d6d73);
+    return w;
+}
+
+void ftc_comms_process_new(struct ftc_comms_world *w, int rank)
 {
     struct ftc_comms_process *p = &w->process[rank];
     struct ftc_member_settings settings = w->story->settings;
@@ -164,7 +188,7 @@ static void make_process(struct ftc_comms_world *w, int rank)
         .communicator = ftc_communicators_world(ftc_comms_engine_set(p->engine))};
 }
 
-static void free_process(struct ftc_comms_world *w, int rank)
+void ftc_comms_process_free(struct ftc_comms_world *w, int rank)
 {
     struct ftc_comms_process *p = &w->process[rank];
 
@@ -179,22 +203,16 @@ static void free_process(struct ftc_comms_world *w, int rank)
 bool ftc_comms_run(const struct ftc_comms_story *story, struct ftc_comms_sums *sums, FILE *log,
                    char violation[FTC_COMMS_WORDS])
 {
-    struct ftc_comms_world *w = ftc_cluster_alloc(story->settings.ranks, 1, sizeof(*w));
+    struct ftc_comms_world *w = ftc_comms_world_new(story, sums, log);
 
-    w->story = story;
-    w->sums = sums;
-    w->log = log;
-    w->n = story->settings.ranks;
-    w->random = ftc_mix(story->seed + 0x636f6d6d73);
     sums->runs++;
     for (int rank = 0; rank < w->n; rank++)
-        make_process(w, rank);
+        ftc_comms_process_new(w, rank);
     run(w);
     for (int rank = 0; rank < w->n; rank++)
-        free_process(w, rank);
+        ftc_comms_process_free(w, rank);
     snprintf(violation, FTC_COMMS_WORDS, "%s", w->violation);
     bool kept = !ftc_comms_broken(w);
-    free(w->record);
     free(w);
     return kept;
 }

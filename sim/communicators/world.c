@@ -64,13 +64,6 @@ int ftc_comms_item_of(const struct ftc_comms_process *p, uint64_t ticket)
     return -1;
 }
 
-int ftc_comms_color(const struct ftc_comms_item *item, int job_rank)
-{
-    int color = (int)(ftc_mix(item->seed + (uint64_t)job_rank) % 4);
-
-    return color == 3 ? FTC_COLOR_UNDEFINED : color - 1;
-}
-
 uint64_t ftc_comms_tag(uint64_t number, int item)
 {
     return ftc_mix(number + 1000003 * (uint64_t)item) >> 8;
@@ -171,7 +164,7 @@ static void doom_next(struct ftc_comms_world *w)
     }
 }
 
-static void die(struct ftc_comms_world *w, int rank)
+void ftc_comms_die(struct ftc_comms_world *w, int rank)
 {
     ftc_comms_say(w, "rank %d dies", rank);
     w->process[rank].alive = false;
@@ -191,6 +184,6 @@ bool ftc_comms_struck(struct ftc_comms_world *w, int rank)
 
     if (++p->outputs != p->doom)
         return false;
-    die(w, rank);
+    ftc_comms_die(w, rank);
     return true;
 }

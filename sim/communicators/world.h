@@ -36,6 +36,15 @@ struct ftc_comms_known {
     uint64_t last_ticket[2]; /* of the last delivery */
 };
 
+/* What was delivered to a process in a call: `ordinal` of communicator `number`, counted apart
+ * before and after a revoke. */
+struct ftc_comms_outcome {
+    uint64_t number;
+    bool after;
+    int ordinal;
+    uint64_t digest;
+};
+
 enum ftc_comms_phase {
     FTC_COMMS_PHASE_RUNS,
     FTC_COMMS_PHASE_ENDS, /* all is freed; waits until it is forgotten */
@@ -54,10 +63,10 @@ struct ftc_comms_process {
     int openings;
     struct ftc_comms_known known[FTC_COMMS_KNOWN];
     int knowns;
+    struct ftc_comms_outcome outcome[FTC_COMMS_ITEMS]; /* of calls that were delivered to it */
+    int outcomes;
     int outputs, doom;
 };
-
-struct ftc_comms_record; /* judge.c */
 
 struct ftc_comms_world {
     const struct ftc_comms_story *story;
@@ -71,8 +80,6 @@ struct ftc_comms_world {
     /* [observer][dead]: the observer has still to be told */
     bool notice[FTC_COMMS_N][FTC_COMMS_N];
     struct ftc_comms_boards boards;
-    struct ftc_comms_record *record; /* of calls that were delivered */
-    int records;
     char violation[FTC_COMMS_WORDS];
 };
 
@@ -90,11 +97,10 @@ void ftc_comms_send(struct ftc_comms_world *w, int from, int to, const struct ft
                     const struct ftc_value *value);
 /* The item of a ticket; -1: none. */
 int ftc_comms_item_of(const struct ftc_comms_process *p, uint64_t ticket);
-/* The color of a process in a split. */
-int ftc_comms_color(const struct ftc_comms_item *item, int job_rank);
 /* Tells the inputs of an item in one communicator from all others. */
 uint64_t ftc_comms_tag(uint64_t number, int item);
 struct ftc_buffer *ftc_comms_take_packet(struct ftc_comms_world *w, int from, int to);
+void ftc_comms_die(struct ftc_comms_world *w, int rank);
 /* Count an output of this process. True: the process has died before the output. */
 bool ftc_comms_struck(struct ftc_comms_world *w, int rank);
 
@@ -122,5 +128,34 @@ void ftc_comms_judge_created(struct ftc_comms_world *w, int rank, int item,
 void ftc_comms_judge_arrival(struct ftc_comms_world *w, int rank, int from,
                              struct ftc_buffer *message);
 void ftc_comms_judge_end(struct ftc_comms_world *w);
+
+/* run.c: events. Each has a number, its source. */
+enum ftc_comms_own {
+    FTC_COMMS_OWN_STEP, /* plus the thread */
+    FTC_COMMS_OWN_END = FTC_COMMS_THREADS,
+    FTC_COMMS_OWN_OPEN,
+    FTC_COMMS_OWN_MORE,
+    FTC_COMMS_OWN_TIMER,
+    FTC_COMMS_OWN_LOOK, /* at boards */
+    FTC_COMMS_OWNS
+};
+/* The first message from `from` arrives. */
+int ftc_comms_source_arrival(const struct ftc_comms_world *w, int from, int to);
+/* `rank` hears of the death of `dead`. */
+int ftc_comms_source_notice(const struct ftc_comms_world *w, int rank, int dead);
+int ftc_comms_source_own(const struct ftc_comms_world *w, int rank, int own);
+bool ftc_comms_can_happen(const struct ftc_comms_world *w, int source);
+void ftc_comms_happen(struct ftc_comms_world *w, int source);
+/* A world without processes. free() it after all its processes. */
+struct ftc_comms_world *ftc_comms_world_new(const struct ftc_comms_story *story,
+                                            struct ftc_comms_sums *sums, FILE *log);
+void ftc_comms_process_new(struct ftc_comms_world *w, int rank);
+void ftc_comms_process_free(struct ftc_comms_world *w, int rank);
+
+/* digest.c */
+/* The state of a process as bytes, as far as later events depend on it: as
+ * ftc_comms_engine_digest(). What the judge noted is left out. */
+void ftc_comms_process_digest(const struct ftc_comms_world *w, int rank, ftc_digest_sink *sink,
+                              void *arg);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "include/ftcoll.h"
 #include "sim/explore/explore.h"
+#include "sim/explore/process.h"
 #include "sim/options.h"
 #include "sim/progress.h"
 
@@ -18,6 +19,9 @@ struct explore {
     bool json;
     struct ftc_progress progress;
     int nodes, first[FTC_EXPLORE_RANKS + 1];
+    const char *program; /* over several communicators; NULL: operations of one are explored */
+    int threads;         /* of each rank */
+    struct ftc_comms_story story;
 };
 
 /* --- options --- */
@@ -29,6 +33,21 @@ static int take_crashes(void *command, const char *text)
     int rc = ftc_option_number("--crashes", text, 0, 7, &number);
 
     e->limits.crashes = (int)number;
+    return rc;
+}
+
+static int take_program(void *command, const char *text)
+{
+    ((struct explore *)command)->program = text;
+    return FTC_SUCCESS;
+}
+
+static int take_threads(void *command, const char *text)
+{
+    uint64_t number = 0;
+    int rc = ftc_option_number("--threads", text, 1, FTC_COMMS_THREADS, &number);
+
+    ((struct explore *)command)->threads = (int)number;
     return rc;
 }
 
@@ -109,6 +128,9 @@ static int take_json(void *command, const char *text)
 
 static const struct ftc_option options[] = {
     {"crashes", 0, "N", "at most N ranks crash, 0 to 7 (default: 1)", take_crashes},
+    {"program", 0, "WORDS", "calls in several communicators, in place of operations", take_program},
+    {"threads", 0, "N", "with --program: 2: a second thread makes the calls in children",
+     take_threads},
     {"unfenced", 0, NULL, "mutation: a rank that was declared failed goes on acting",
      take_unfenced},
     {"nodes", 0, "N", "ranks are on N nodes, and operations go over two levels", take_nodes},
@@ -131,10 +153,17 @@ const struct ftc_usage ftc_explore_usage = {
     .synopsis = "ftcoll-sim explore [options] OPERATION...",
     .summary = "Explore every interleaving and every crash point of a small communicator, up to 8 "
                "ranks and 8 "
-               "operations, and check every promise in each state.",
+               "operations, and check every promise in each state. With --program the ranks run a "
+               "program over several communicators. Its words are allreduce, reduce:ROOT, "
+               "bcast:ROOT, barrier, validate, dup, split, shrink, create, free and revoke:RANK. "
+               "iallreduce and the like start a call without waiting. @child is the communicator "
+               "that was made last, @1 the first one. split:0+2 and create:0+2 are for ranks 0 and "
+               "2 alone. shrink:after and validate:after are called by those that know of a "
+               "revoke.",
     .examples =
         "  ftcoll-sim explore -n 3 -f 1 --crashes 2 allreduce\n"
-        "  ftcoll-sim explore -n 4 -f 2 --crashes 3 --scheme bit allreduce bcast:1 allreduce\n",
+        "  ftcoll-sim explore -n 4 -f 2 --crashes 3 --scheme bit allreduce bcast:1 allreduce\n"
+        "  ftcoll-sim explore -n 3 -f 1 --program 'split allreduce@child iallreduce'\n",
     .option = options,
     .most_ranks = 8,
     .seedless = true,
@@ -163,11 +192,15 @@ static void print_text(const struct ftc_explore_result *r, double seconds)
     printf("transitions       %" PRIu64 "\n", r->transitions);
     printf("terminal states   %" PRIu64 "\n", r->terminal);
     printf("longest path      %d events\n", r->depth);
-    printf("members           %" PRIu32 " states, %" PRIu32 " steps learned\n", r->local_states,
-           r->local_steps);
+    printf("%s         %s%" PRIu32 " states, %" PRIu32 " steps learned\n",
+           r->decisions > 0 ? "members" : "processes", r->decisions > 0 ? "  " : "",
+           r->local_states, r->local_steps);
     printf("network           %" PRIu32 " distinct messages, %" PRIu32 " distinct queues\n",
            r->messages, r->queues);
-    printf("decisions         %" PRIu32 " distinct\n", r->decisions);
+    if (r->verdicts > 0)
+        printf("verdicts          %" PRIu32 " distinct\n", r->verdicts);
+    else
+        printf("decisions         %" PRIu32 " distinct\n", r->decisions);
     printf("hash collisions   %.2g expected\n", r->collisions);
     printf("time              %.2f s, %.2f million states/s\n", seconds,
            seconds > 0 ? (double)r->states / 1e6 / seconds : 0);
@@ -217,11 +250,19 @@ static int exit_code(const struct ftc_explore_result *r)
     return r->exhausted ? FTC_SIM_EXIT_OK : FTC_SIM_EXIT_INCOMPLETE;
 }
 
-static int check(const struct ftc_setup *setup)
+static int check(const struct explore *e, const struct ftc_setup *setup)
 {
+    const struct ftc_explore_limits *l = &e->limits;
+
     if (setup->member.ranks == 0)
         return ftc_error_set(FTC_ERR_ARG, "the number of ranks is missing; give -n N");
-    if (setup->program.length == 0)
+    if (e->program != NULL && setup->program.length > 0)
+        return ftc_error_set(FTC_ERR_ARG, "--program and operations exclude each other");
+    if (e->program != NULL && (e->nodes > 1 || l->unfenced || l->late_word || l->late_look ||
+                               l->no_epoch || l->far_ahead))
+        return ftc_error_set(FTC_ERR_ARG,
+                             "--program is on one level and without mutations; leave them out");
+    if (e->program == NULL && setup->program.length == 0)
         return ftc_error_set(
             FTC_ERR_ARG,
             "no operation is named; give one, such as ftcoll-sim explore -n %d allreduce",
@@ -245,6 +286,15 @@ static int spread(struct explore *e, struct ftc_member_settings *member)
     return FTC_SUCCESS;
 }
 
+static int explore_program(struct explore *e, const struct ftc_setup *setup,
+                           struct ftc_explore_result *result)
+{
+    e->story.settings = setup->member;
+    e->story.settings.communicator = FTC_COMMUNICATOR_WORLD;
+    int rc = ftc_explore_words(&e->story, e->threads, e->program);
+    return rc == FTC_SUCCESS ? ftc_explore_communicators(&e->story, &e->limits, result) : rc;
+}
+
 static int explore(struct explore *e, struct ftc_setup *setup)
 {
     struct ftc_explore_result result = {0};
@@ -252,10 +302,12 @@ static int explore(struct explore *e, struct ftc_setup *setup)
     e->progress = ftc_progress_start(stderr, "states", 0);
     e->limits.progress = show_progress;
     e->limits.progress_arg = &e->progress;
-    int rc = check(setup);
+    int rc = check(e, setup);
     if (rc == FTC_SUCCESS)
         rc = spread(e, &setup->member);
-    if (rc == FTC_SUCCESS)
+    if (rc == FTC_SUCCESS && e->program != NULL)
+        rc = explore_program(e, setup, &result);
+    else if (rc == FTC_SUCCESS)
         rc = ftc_explore(&setup->member, &setup->program, &e->limits, &result);
     double seconds = ftc_progress_seconds(&e->progress);
     ftc_progress_end(&e->progress);
@@ -276,6 +328,7 @@ static int explore(struct explore *e, struct ftc_setup *setup)
 int ftc_command_explore(int argc, char **argv)
 {
     struct explore e = {
+        .threads = 1,
         .limits = {.crashes = 1, .bytes = (size_t)(MEMORY_FIRST * GIB), .shorten = SHORTEN}};
     struct ftc_setup setup;
     int code;

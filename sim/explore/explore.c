@@ -25,7 +25,7 @@ struct frame {
 };
 
 struct search {
-    struct ftc_exploration x;
+    struct ftc_exploration *x;
     struct ftc_visited visited;
     struct ftc_intern outcomes;
     struct node *node; /* the successors of all states on the path */
@@ -47,7 +47,7 @@ static int grow(struct search *s)
 
     if (node != NULL)
         s->node = node;
-    uint32_t *word = realloc(s->word, room * (size_t)s->x.words * sizeof(*word));
+    uint32_t *word = realloc(s->word, room * (size_t)s->x->words * sizeof(*word));
     if (word != NULL)
         s->word = word;
     if (node == NULL || word == NULL)
@@ -58,7 +58,7 @@ static int grow(struct search *s)
 
 static int push(struct search *s, const struct ftc_state *state, struct ftc_explore_event event)
 {
-    size_t size = (size_t)s->x.words * sizeof(uint32_t);
+    size_t size = (size_t)s->x->words * sizeof(uint32_t);
     int rc = s->count == s->room ? grow(s) : FTC_SUCCESS;
 
     if (rc != FTC_SUCCESS)
@@ -72,7 +72,7 @@ static int push(struct search *s, const struct ftc_state *state, struct ftc_expl
 
 static void load(const struct search *s, size_t node, struct ftc_state *state)
 {
-    size_t size = (size_t)s->x.words * sizeof(uint32_t);
+    size_t size = (size_t)s->x->words * sizeof(uint32_t);
 
     memcpy(state->word, (const char *)s->word + node * size, size);
 }
@@ -96,8 +96,8 @@ static int enter(struct search *s, size_t node)
     s->frame[s->depth++] =
         (struct frame){.node = node, .first = s->count, .next = s->count, .end = s->count};
     *on_path(s, s->node[node].hash) = s->node[node].hash;
-    if ((int)s->depth - 1 > s->x.result->depth)
-        s->x.result->depth = (int)s->depth - 1;
+    if ((int)s->depth - 1 > s->x->result->depth)
+        s->x->result->depth = (int)s->depth - 1;
     return FTC_SUCCESS;
 }
 
@@ -114,32 +114,22 @@ static void leave(struct search *s)
 
 static void report(struct search *s)
 {
-    struct ftc_explore_result *r = s->x.result;
-    const struct ftc_local *local = &s->x.local;
+    struct ftc_explore_result *r = s->x->result;
+    size_t learned = s->x->model->report(s->x, r);
 
-    r->local_states = local->states.count;
-    r->local_steps = (uint32_t)local->step_count;
-    r->messages = local->messages.count;
-    r->decisions = local->decisions.count;
-    r->queues = s->x.channels.count;
-    r->bytes = s->visited.bytes + ftc_local_bytes(local) + ftc_channels_bytes(&s->x.channels) +
-               s->room * (sizeof(*s->node) + (size_t)s->x.words * sizeof(*s->word));
+    r->queues = s->x->channels.count;
+    r->bytes = s->visited.bytes + learned + ftc_channels_bytes(&s->x->channels) +
+               s->room * (sizeof(*s->node) + (size_t)s->x->words * sizeof(*s->word));
     r->collisions = ftc_visited_collisions(r->states);
 }
 
 static int count_outcome(struct search *s, const struct ftc_state *state)
 {
-    struct ftc_exploration *x = &s->x;
-    ftc_mask dead = ftc_state_dead(x->n, state);
-    struct ftc_digest end[FTC_LOCAL_RANKS + 1] = {{.low = dead}};
+    struct ftc_exploration *x = s->x;
+    struct ftc_digest digest = x->model->outcome(x, state);
     uint32_t number;
     bool fresh = false;
 
-    for (int rank = 0; rank < x->n; rank++) {
-        if (!ftc_mask_has(dead, rank))
-            end[rank + 1] = x->local.state[state->word[rank]].member;
-    }
-    struct ftc_digest digest = ftc_digest_of(end, sizeof(end));
     int rc = ftc_intern_number(&s->outcomes, digest, &number, &fresh);
     if (fresh)
         x->result->outcome_sum += digest.low;
@@ -159,9 +149,7 @@ static int explain(struct ftc_exploration *x, struct ftc_explore_event **events,
     if (rc == FTC_SUCCESS && !limits->plain)
         rc = ftc_explore_spell_out(x, events, count);
     if (rc == FTC_SUCCESS)
-        rc = ftc_explore_path(x, *events, *count, &x->result->path);
-    if (rc == FTC_SUCCESS && !limits->unfenced && x->local.settings.nodes <= 1)
-        rc = ftc_explore_replay(x, *events, *count, &x->result->replay);
+        rc = x->model->explain(x, *events, *count);
     x->limits = limits;
     return rc;
 }
@@ -173,16 +161,16 @@ static int violated(struct search *s, const struct ftc_explore_event *last)
     struct ftc_explore_event *events = malloc((s->depth + 1) * sizeof(*events));
     int count = 0;
 
-    s->violated = s->x.result->violated = true;
-    memcpy(s->x.result->violation, s->x.violation, sizeof(s->x.violation));
+    s->violated = s->x->result->violated = true;
+    memcpy(s->x->result->violation, s->x->violation, sizeof(s->x->violation));
     if (events == NULL)
         return FTC_SUCCESS;
     for (size_t f = 1; f < s->depth; f++)
         events[count++] = s->node[s->frame[f].node].event;
     if (last != NULL)
         events[count++] = *last;
-    (void)explain(&s->x, &events, &count);
-    s->x.result->length = count;
+    (void)explain(s->x, &events, &count);
+    s->x->result->length = count;
     free(events);
     return FTC_SUCCESS;
 }
@@ -191,12 +179,12 @@ static int violated(struct search *s, const struct ftc_explore_event *last)
 
 static int end_here(struct search *s, const struct ftc_state *state)
 {
-    s->x.result->terminal++;
-    s->x.violation[0] = '\0';
-    ftc_explore_check_end(&s->x, state);
-    if (s->x.violation[0] != '\0')
+    s->x->result->terminal++;
+    s->x->violation[0] = '\0';
+    s->x->model->check_end(s->x, state);
+    if (s->x->violation[0] != '\0')
         return violated(s, NULL);
-    return s->x.limits->outcomes ? count_outcome(s, state) : FTC_SUCCESS;
+    return s->x->limits->outcomes ? count_outcome(s, state) : FTC_SUCCESS;
 }
 
 /* Check the state that was entered last, and put its successors on the stack. */
@@ -207,14 +195,14 @@ static int expand(struct search *s)
     int count = 0;
 
     load(s, s->frame[s->depth - 1].node, &state);
-    int rc = ftc_explore_events(&s->x, &state, s->event, &count, &terminal);
+    int rc = s->x->model->events(s->x, &state, s->event, &count, &terminal);
     if (rc == FTC_SUCCESS && terminal)
         rc = end_here(s, &state);
     for (int e = 0; rc == FTC_SUCCESS && e < count && !s->violated; e++) {
         next = state;
-        s->x.result->transitions++;
-        rc = ftc_state_take(&s->x, &next, s->event[e]);
-        if (rc == FTC_SUCCESS && s->x.violation[0] != '\0')
+        s->x->result->transitions++;
+        rc = s->x->model->take(s->x, &next, s->event[e]);
+        if (rc == FTC_SUCCESS && s->x->violation[0] != '\0')
             rc = violated(s, &s->event[e]);
         else if (rc == FTC_SUCCESS)
             rc = push(s, &next, s->event[e]);
@@ -226,8 +214,8 @@ static int expand(struct search *s)
 /* Called now and then: show progress, and check how much memory is in use. */
 static bool too_large(struct search *s)
 {
-    struct ftc_explore_result *r = s->x.result;
-    const struct ftc_explore_limits *limits = s->x.limits;
+    struct ftc_explore_result *r = s->x->result;
+    const struct ftc_explore_limits *limits = s->x->limits;
 
     if (r->states % PROGRESS_EVERY != 0)
         return false;
@@ -243,13 +231,13 @@ static bool too_large(struct search *s)
 
 static bool limited(struct search *s)
 {
-    struct ftc_explore_result *r = s->x.result;
+    struct ftc_explore_result *r = s->x->result;
 
     s->full = too_large(s);
-    if (!s->full && s->x.limits->states != 0 && r->states == s->x.limits->states) {
+    if (!s->full && s->x->limits->states != 0 && r->states == s->x->limits->states) {
         s->full = true;
         snprintf(r->incomplete, sizeof(r->incomplete), "the limit of %llu states was reached",
-                 (unsigned long long)s->x.limits->states);
+                 (unsigned long long)s->x->limits->states);
     }
     return s->full;
 }
@@ -261,18 +249,19 @@ static int visit(struct search *s, size_t node)
     int rc = ftc_visited_add(&s->visited, s->node[node].hash, &fresh);
 
     if (rc != FTC_SUCCESS) {
-        snprintf(s->x.result->incomplete, sizeof(s->x.result->incomplete), "%s", ftc_last_error());
+        snprintf(s->x->result->incomplete, sizeof(s->x->result->incomplete), "%s",
+                 ftc_last_error());
         s->full = true;
         return FTC_SUCCESS;
     }
     if (!fresh && *on_path(s, s->node[node].hash) != 0) {
-        s->x.violation[0] = '\0';
-        ftc_explore_violate(&s->x, "livelock: a state comes again on the same path");
+        s->x->violation[0] = '\0';
+        ftc_explore_violate(s->x, "livelock: a state comes again on the same path");
         return violated(s, &s->node[node].event);
     }
     if (!fresh || limited(s))
         return FTC_SUCCESS;
-    s->x.result->states++;
+    s->x->result->states++;
     rc = enter(s, node);
     return rc == FTC_SUCCESS ? expand(s) : rc;
 }
@@ -281,7 +270,7 @@ static int run(struct search *s)
 {
     struct ftc_state first;
 
-    ftc_state_first(&s->x, &first);
+    s->x->model->first(s->x, &first);
     int rc = push(s, &first, (struct ftc_explore_event){0});
     if (rc == FTC_SUCCESS)
         rc = visit(s, 0);
@@ -292,30 +281,21 @@ static int run(struct search *s)
         else
             leave(s);
     }
-    s->x.result->exhausted = rc == FTC_SUCCESS && !s->violated && !s->full;
+    s->x->result->exhausted = rc == FTC_SUCCESS && !s->violated && !s->full;
     report(s);
     return rc;
 }
 
 /* --- life --- */
 
-static int search_init(struct search *s, const struct ftc_member_settings *settings,
-                       const struct ftc_program *program, const struct ftc_explore_limits *limits,
-                       struct ftc_explore_result *result)
+static int search_init(struct search *s, struct ftc_exploration *x)
 {
-    int n = settings->ranks;
+    size_t most = x->limits->bytes != 0 ? x->limits->bytes : SIZE_MAX;
 
-    *s = (struct search){
-        .x = {.limits = limits,
-              .result = result,
-              .n = n,
-              .length = program->length,
-              .words = n * n + 3 + (settings->nodes > 1 ? FTC_EXPLORE_BOARD_WORDS : 0)}};
-    int rc = ftc_local_init(&s->x.local, settings, program);
+    *s = (struct search){.x = x};
+    int rc = ftc_channels_init(&x->channels);
     if (rc == FTC_SUCCESS)
-        rc = ftc_channels_init(&s->x.channels);
-    if (rc == FTC_SUCCESS)
-        rc = ftc_visited_init(&s->visited, limits->bytes != 0 ? limits->bytes : SIZE_MAX);
+        rc = ftc_visited_init(&s->visited, most);
     if (rc != FTC_SUCCESS)
         return rc;
     s->frame = malloc(DEPTH_LIMIT * sizeof(*s->frame));
@@ -328,8 +308,7 @@ static int search_init(struct search *s, const struct ftc_member_settings *setti
 
 static void search_fini(struct search *s)
 {
-    ftc_local_fini(&s->x.local);
-    ftc_channels_fini(&s->x.channels);
+    ftc_channels_fini(&s->x->channels);
     ftc_visited_fini(&s->visited);
     ftc_intern_fini(&s->outcomes);
     free(s->node);
@@ -339,13 +318,11 @@ static void search_fini(struct search *s)
     free(s->event);
 }
 
-int ftc_explore(const struct ftc_member_settings *settings, const struct ftc_program *program,
-                const struct ftc_explore_limits *limits, struct ftc_explore_result *result)
+int ftc_explore_search(struct ftc_exploration *x)
 {
     struct search s;
+    int rc = search_init(&s, x);
 
-    *result = (struct ftc_explore_result){0};
-    int rc = search_init(&s, settings, program, limits, result);
     if (rc == FTC_SUCCESS)
         rc = run(&s);
     search_fini(&s);

@@ -68,7 +68,9 @@ struct ftc_explore_result {
     /* number of distinct ends (the dead ranks, and the states of the others), and their hash */
     uint64_t outcomes, outcome_sum;
     int depth; /* length of the longest path */
-    uint32_t local_states, local_steps, messages, queues, decisions;
+    uint32_t local_states, local_steps, messages, queues;
+    uint32_t decisions; /* of members */
+    uint32_t verdicts;  /* of processes: how often the judge was asked */
     size_t bytes;
     double collisions;    /* expected number */
     int length;           /* number of events of the counter-example */
@@ -81,6 +83,20 @@ struct ftc_explore_result {
 /* 0 with a result, or FTC_ERR_ARG or FTC_ERR_NOMEM. fini() of a zeroed struct is legal. */
 int ftc_explore(const struct ftc_member_settings *settings, const struct ftc_program *program,
                 const struct ftc_explore_limits *limits, struct ftc_explore_result *result);
+
+/* The same for whole processes: each has all its communicators, and runs the program of `story`
+ * over them (docs/design/communicators.md). Of the story, only settings, items, slots, threads,
+ * owners and `refusing` count: deaths and the order of events are explored, with all promises that
+ * the judge of the storms checks (sim/communicators/communicators.h).
+ *
+ * With limits.plain there is still no crash between two outputs of one step. An input that changes
+ * nothing is taken at once only if it changes nothing at any later time either: once a communicator
+ * is forgotten, some messages are answered. Deliveries are not forgotten. The mutations in `limits`
+ * are ignored. */
+struct ftc_comms_story;
+int ftc_explore_communicators(const struct ftc_comms_story *story,
+                              const struct ftc_explore_limits *limits,
+                              struct ftc_explore_result *result);
 void ftc_explore_result_fini(struct ftc_explore_result *result);
 
 #endif

@@ -78,6 +78,8 @@ static void print_event(FILE *out, const struct ftc_exploration *x, const struct
         fprintf(out, "rank %d %s", event.rank,
                 x->limits->unfenced ? "is declared failed but goes on" : "CRASHES");
         break;
+    case FTC_EXPLORE_OWN: /* of whole processes alone */
+        break;
     case FTC_EXPLORE_CRASH_TELL:
         fprintf(out, "rank %d %s; rank %d is told that rank %d failed", event.other,
                 x->limits->unfenced ? "is declared failed but goes on" : "CRASHES", event.rank,
@@ -169,7 +171,7 @@ static int spell(struct spelling *s, struct ftc_explore_event event)
     if (rc != FTC_SUCCESS)
         return rc;
     s->event[s->count++] = event;
-    return ftc_state_take(s->x, &s->state, event);
+    return s->x->model->take(s->x, &s->state, event);
 }
 
 static int spell_idle(struct spelling *s, int from, int to)
@@ -177,12 +179,12 @@ static int spell_idle(struct spelling *s, int from, int to)
     struct ftc_explore_event event = {
         .kind = FTC_EXPLORE_ARRIVE, .rank = (uint8_t)to, .other = (uint8_t)from};
     const uint32_t *queue = &s->state.word[ftc_state_channel(s->x->n, from, to)];
-    uint32_t step;
+    bool idle;
     int rc = FTC_SUCCESS;
 
     while (rc == FTC_SUCCESS && *queue != 0) {
-        rc = ftc_state_step(s->x, &s->state, event, &step);
-        if (rc != FTC_SUCCESS || !s->x->local.step[step].idle)
+        rc = s->x->model->idle(s->x, &s->state, event, &idle);
+        if (rc != FTC_SUCCESS || !idle)
             return rc;
         rc = spell(s, event);
     }
@@ -206,7 +208,7 @@ int ftc_explore_spell_out(struct ftc_exploration *x, struct ftc_explore_event **
     struct spelling s = {.x = x};
     int rc = FTC_SUCCESS;
 
-    ftc_state_first(x, &s.state);
+    x->model->first(x, &s.state);
     x->violation[0] = '\0';
     for (int e = 0; rc == FTC_SUCCESS && e < *count; e++) {
         rc = spell(&s, (*events)[e]);

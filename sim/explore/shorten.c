@@ -48,7 +48,7 @@ static int search_events(struct shorten *s, const struct ftc_state *state, int d
         struct ftc_state next = *state;
         s->left--;
         s->path[depth] = events[e];
-        rc = ftc_state_take(s->x, &next, events[e]);
+        rc = s->x->model->take(s->x, &next, events[e]);
         if (rc == FTC_SUCCESS && s->x->violation[0] != '\0')
             keep(s, depth + 1);
         else if (rc == FTC_SUCCESS)
@@ -67,10 +67,10 @@ static int search(struct shorten *s, const struct ftc_state *state, int depth)
     struct ftc_explore_event *events = malloc(FTC_EXPLORE_EVENTS * sizeof(*events));
     if (events == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory to shorten the counter-example");
-    rc = ftc_explore_events(s->x, state, events, &count, &terminal);
+    rc = s->x->model->events(s->x, state, events, &count, &terminal);
     s->x->violation[0] = '\0';
     if (rc == FTC_SUCCESS && terminal)
-        ftc_explore_check_end(s->x, state);
+        s->x->model->check_end(s->x, state);
     if (s->x->violation[0] != '\0')
         keep(s, depth);
     else if (rc == FTC_SUCCESS)
@@ -92,7 +92,7 @@ int ftc_explore_shorten(struct ftc_exploration *x, struct ftc_explore_event **ev
     s->best_count = *count;
     memcpy(s->best, *events, (size_t)*count * sizeof(**events));
     s->left = x->limits->shorten;
-    ftc_state_first(x, &first);
+    x->model->first(x, &first);
     int rc = search(s, &first, 0);
     *count = s->best_count;
     memcpy(*events, s->best, (size_t)s->best_count * sizeof(**events));

@@ -39,7 +39,7 @@ static void stop(const struct ftc_exploration *x, struct ftc_state *state, int r
 }
 
 /* The rank is declared failed. Without fencing it goes on nevertheless. */
-static void crash(const struct ftc_exploration *x, struct ftc_state *state, int rank)
+void ftc_state_crash(const struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     int n = x->n;
     ftc_mask bit = (ftc_mask)(1u << rank);
@@ -96,9 +96,8 @@ int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state,
                : ftc_local_learn(&x->local, state->word[event.rank], input, step);
 }
 
-/* Take the event itself out of the state. */
-static void consume(const struct ftc_exploration *x, struct ftc_state *state,
-                    struct ftc_explore_event event)
+void ftc_state_consume(const struct ftc_exploration *x, struct ftc_state *state,
+                       struct ftc_explore_event event)
 {
     int n = x->n;
 
@@ -174,12 +173,12 @@ static int take_step(struct ftc_exploration *x, struct ftc_state *state,
     if (rc != FTC_SUCCESS)
         return rc;
     const struct ftc_local_step *step = &x->local.step[index];
-    consume(x, state, event);
+    ftc_state_consume(x, state, event);
     if (alive && step->violation != FTC_TABLE_NONE)
         ftc_explore_violate(x, "%s", x->local.violation[step->violation]);
     rc = put_out_all(x, state, rank, step, event.outputs > 0 ? event.outputs : step->outputs);
     if (event.outputs > 0) {
-        crash(x, state, rank);
+        ftc_state_crash(x, state, rank);
         return rc;
     }
     state->word[rank] = step->to;
@@ -199,12 +198,10 @@ static int take_step(struct ftc_exploration *x, struct ftc_state *state,
 static int skip_idle(struct ftc_exploration *x, struct ftc_state *state,
                      struct ftc_explore_event event, bool *idle)
 {
-    uint32_t step;
-    int rc = ftc_state_step(x, state, event, &step);
+    int rc = x->model->idle(x, state, event, idle);
 
-    *idle = rc == FTC_SUCCESS && x->local.step[step].idle;
-    if (*idle)
-        consume(x, state, event);
+    if (rc == FTC_SUCCESS && *idle)
+        ftc_state_consume(x, state, event);
     return rc;
 }
 
@@ -224,7 +221,7 @@ static int skip_messages(struct ftc_exploration *x, struct ftc_state *state, int
 static int skip_notices(struct ftc_exploration *x, struct ftc_state *state, int observer)
 {
     ftc_mask untold = ftc_state_untold(x->n, state, observer);
-    bool idle;
+    bool idle = false;
     int rc = FTC_SUCCESS;
 
     for (int dead = 0; rc == FTC_SUCCESS && dead < x->n; dead++) {
@@ -236,9 +233,8 @@ static int skip_notices(struct ftc_exploration *x, struct ftc_state *state, int 
     return rc;
 }
 
-/* Called after a step of `rank`: only its own inputs, and the first messages that it sent, may have
- * become idle. */
-static int skip_around(struct ftc_exploration *x, struct ftc_state *state, int rank)
+/* Only its own inputs, and the first messages that it sent, may have become idle. */
+int ftc_state_skip_around(struct ftc_exploration *x, struct ftc_state *state, int rank)
 {
     int rc = FTC_SUCCESS;
 
@@ -262,11 +258,11 @@ int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state,
 
     x->violation[0] = '\0';
     if (event.kind == FTC_EXPLORE_CRASH) {
-        crash(x, state, event.rank);
+        ftc_state_crash(x, state, event.rank);
         return forget(x, state);
     }
     if (event.kind == FTC_EXPLORE_CRASH_TELL)
-        crash(x, state, event.other);
+        ftc_state_crash(x, state, event.other);
     /* after a CALL only the number of calls is counted: the operation does not use the board */
     if (event.kind == FTC_EXPLORE_POST ||
         (event.kind == FTC_EXPLORE_CALL && x->local.settings.nodes > 1))
@@ -279,6 +275,6 @@ int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state,
     if (rc == FTC_SUCCESS)
         rc = forget(x, state);
     if (rc == FTC_SUCCESS && x->violation[0] == '\0' && !x->limits->plain)
-        rc = skip_around(x, state, event.rank);
+        rc = ftc_state_skip_around(x, state, event.rank);
     return rc;
 }

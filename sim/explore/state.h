@@ -29,6 +29,7 @@ enum ftc_explore_kind {
     FTC_EXPLORE_GATHER,
     FTC_EXPLORE_ADOPT,
     FTC_EXPLORE_WRITE,
+    FTC_EXPLORE_OWN, /* of a whole process: an event of its own, `other` (process.h) */
     FTC_EXPLORE_CRASH,
     FTC_EXPLORE_CRASH_TELL, /* `other` crashes and `rank` is the first to be told */
 };
@@ -38,10 +39,37 @@ struct ftc_explore_event {
     uint8_t outputs; /* the rank crashes after that many outputs; 0: it does not crash */
 };
 
+struct ftc_exploration;
+struct ftc_processes;
+
+/* The automata that are explored: members (members.c), or whole processes (process_state.c). The
+ * functions that return int return 0 or FTC_ERR_NOMEM. */
+struct ftc_explore_model {
+    void (*first)(const struct ftc_exploration *x, struct ftc_state *state);
+    /* All events of a state, in the order in which to try them. *terminal: none of them has to
+     * happen. */
+    int (*events)(struct ftc_exploration *x, const struct ftc_state *state,
+                  struct ftc_explore_event events[], int *count, bool *terminal);
+    /* Take an event that can happen. Sets x->violation if the event breaks a promise. */
+    int (*take)(struct ftc_exploration *x, struct ftc_state *state, struct ftc_explore_event event);
+    /* May this event be taken at once, because it changes nothing, and never will? */
+    int (*idle)(struct ftc_exploration *x, const struct ftc_state *state,
+                struct ftc_explore_event event, bool *idle);
+    /* No event has to happen any more: checks that every live rank is done. */
+    void (*check_end)(struct ftc_exploration *x, const struct ftc_state *state);
+    struct ftc_digest (*outcome)(const struct ftc_exploration *x, const struct ftc_state *state);
+    /* Writes a counter-example as text. limits->plain is set. */
+    int (*explain)(struct ftc_exploration *x, const struct ftc_explore_event events[], int count);
+    /* Fills in the numbers of what was learned, and returns the memory that it takes. */
+    size_t (*report)(const struct ftc_exploration *x, struct ftc_explore_result *result);
+};
+
 struct ftc_exploration {
+    const struct ftc_explore_model *model;
     const struct ftc_explore_limits *limits;
     struct ftc_explore_result *result;
-    struct ftc_local local;
+    struct ftc_local local;          /* of members */
+    struct ftc_processes *processes; /* of processes */
     struct ftc_channels channels;
     int n, length;       /* ranks, operations */
     int words;           /* words of a state */
@@ -101,13 +129,26 @@ ftc_state_history(const struct ftc_exploration *x, const struct ftc_state *state
 /* --- state.c --- */
 
 void ftc_state_first(const struct ftc_exploration *x, struct ftc_state *state);
-/* Take an event that can happen. Sets x->violation if the event breaks a promise. FTC_ERR_NOMEM. */
 int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state,
                    struct ftc_explore_event event);
 /* The step of a member that belongs to an event. The event is not a crash, a post or the writing of
  * a word. */
 int ftc_state_step(struct ftc_exploration *x, const struct ftc_state *state,
                    struct ftc_explore_event event, uint32_t *step);
+
+/* For all models. The rank is declared failed, and takes no step any more, unless
+ * limits->unfenced. */
+void ftc_state_crash(const struct ftc_exploration *x, struct ftc_state *state, int rank);
+/* Take the event itself out of the state. */
+void ftc_state_consume(const struct ftc_exploration *x, struct ftc_state *state,
+                       struct ftc_explore_event event);
+/* Called after a step of `rank`: take what is idle. FTC_ERR_NOMEM. */
+int ftc_state_skip_around(struct ftc_exploration *x, struct ftc_state *state, int rank);
+
+/* --- explore.c --- */
+
+/* Search with x->model. Fills in x->result. FTC_ERR_NOMEM. */
+int ftc_explore_search(struct ftc_exploration *x);
 
 /* --- violation.c --- */
 
@@ -121,15 +162,12 @@ void ftc_explore_check_call(struct ftc_exploration *x, const struct ftc_state *s
 void ftc_explore_check_delivery(struct ftc_exploration *x, const struct ftc_state *state, int rank,
                                 const struct ftc_local_delivery *delivery, uint32_t to);
 void ftc_explore_check_known(struct ftc_exploration *x, const struct ftc_state *state, int rank);
-/* No event has to happen any more: checks that every live rank is done. */
 void ftc_explore_check_end(struct ftc_exploration *x, const struct ftc_state *state);
 
 /* --- event.c --- */
 
 /* Upper bound of the number of events that can happen in one state. */
 #define FTC_EXPLORE_EVENTS 4096
-/* All events of a state, in the order in which to try them. *terminal: none of them has to happen.
- * FTC_ERR_NOMEM. */
 int ftc_explore_events(struct ftc_exploration *x, const struct ftc_state *state,
                        struct ftc_explore_event events[], int *count, bool *terminal);
 

@@ -152,6 +152,10 @@ explore --no-reduction :: sim explore -n 2 --json allreduce >base; sim explore -
     :: [ "$(jq .transitions base)" -le "$(jq .transitions out)" ] && holds '.verdict == "kept"' out
 explore --max-states :: sim explore -n 3 --max-states 10 allreduce :: code 4
 explore --memory :: sim explore -n 4 -f 1 --crashes 2 --memory 0.01 allreduce bcast:1 allreduce :: code 4 && out "NOT EXHAUSTIVE"
+explore --program :: sim explore -n 2 --crashes 0 --program "dup iallreduce@child" :: kept
+explore --threads :: sim explore -n 2 -f 1 --crashes 0 --program "dup idup allreduce@1" --json >base;
+    sim explore -n 2 -f 1 --crashes 0 --program "dup idup allreduce@1" --threads 2 --json
+    :: [ "$(jq .states base)" -lt "$(jq .states out)" ]
 explore --json :: sim explore -n 2 --json allreduce :: holds '.schema == 1 and .verdict == "kept"' out
 storm -r :: sim storm -r 20 :: kept && out "20 of 20 runs"
 storm --runs :: sim storm --runs 20 :: kept && out "20 of 20 runs"

@@ -8,6 +8,7 @@
 #   large     rows that take minutes and gigabytes each
 #   levels    operations over two levels
 #   exchange  first ballots by recursive doubling
+#   communicators  programs over the world and its children
 # SIM is ftcoll-sim.
 set -uo pipefail
 
@@ -54,6 +55,22 @@ settings() {
     row -n 4 -f 2 --crashes 3 --reduce-tree chain "$@"
     row -n 4 -f 1 --crashes 3 --dissemination kary --arity 3 "$@"
     row -n 3 -f 1 --crashes 2 --correction checked "$@"
+}
+
+communicators() {
+    local program
+    for program in 'iallreduce dup iallreduce@child' 'isplit iallreduce split@child' 'split allreduce@child allreduce' \
+        'create iallreduce allreduce@child' 'create:0+2 iallreduce@child iallreduce' 'icreate:0+2 allreduce free@child' \
+        'shrink bcast:1@child free@child' 'dup iallreduce@child iallreduce free@child' \
+        'dup revoke:1@child allreduce@child shrink:after@child' 'revoke:0 allreduce shrink:after' \
+        'revoke create:0+2 validate:after' 'idup revoke allreduce@child'; do
+        row -n 3 -f 1 --crashes 2 --program "$program"
+    done
+    row -n 3 -f 1 --program 'dup icreate:0+2@child revoke:1@1 free@1'
+    row -n 3 -f 1 --crashes 2 --threads 2 --program 'dup idup allreduce@1'
+    row -n 4 -f 1 --program 'split allreduce@child allreduce'
+    row -n 4 -f 1 --program 'create:0+2 iallreduce@child allreduce'
+    row -n 4 -f 2 --crashes 2 --program 'create:0+2 iallreduce@child'
 }
 
 quick() {
@@ -138,9 +155,9 @@ exchange() {
 }
 
 case ${1-} in
-quick | all | large | levels | exchange) "$1" ;;
+quick | all | large | levels | exchange | communicators) "$1" ;;
 *)
-    echo "usage: explore_table.sh quick|all|large|levels|exchange" >&2
+    echo "usage: explore_table.sh quick|all|large|levels|exchange|communicators" >&2
     exit 2
     ;;
 esac
