@@ -50,7 +50,7 @@ static int make_member(struct ftc_comm *comm, const struct ftc_set *agreed)
 {
     int rc = ftc_member_create(&comm->member, &comm->choice.member);
 
-    if (rc == 0 && comm->communicator != NULL)
+    if (rc == 0 && (comm->communicator != NULL || comm->job_ranks != NULL))
         rc = inherit(comm, agreed);
     if (rc == 0)
         comm->choice.failed = ftc_member_agreed_failed(comm->member);

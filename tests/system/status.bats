@@ -111,7 +111,7 @@ deadlock="ranks 0 and 1 wait for each other: rank 0 in rows for rank 1, rank 1 i
 }
 
 @test "--timeout tells the deadlock, too" {
-    run timeout -s KILL 60 "$FTRUN" -np 2 --timeout 2 "$OPPOSITE_APP"
+    run timeout -s KILL 60 "$FTRUN" -np 2 --timeout 6 "$OPPOSITE_APP"
     echo "$output"
     [ "$status" -eq 124 ]
     has "rank 0: in allreduce in rows, operation 1, for "
