@@ -40,6 +40,10 @@ run_part() {
     run_part 8 "--set collectives.algorithm=corrected --kill 7@0.2 --kill 5@0.4" messages 6
 }
 
+@test "a member has died before the others open the part" {
+    run_part 8 "--set collectives.algorithm=corrected --kill 7@0.1" late 7
+}
+
 @test "large values of a part go round its own ring" {
     run_part 8 "--set collectives.algorithm=corrected --set collectives.large=ring --set collectives.large_at=1000 --kill 3@0.3" messages 7
 }

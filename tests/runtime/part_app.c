@@ -1,5 +1,5 @@
 /*
- * Ranks of a part of the job, run by ftrun: part_app board|messages turns|threads SECONDS. The odd
+ * Ranks of a part of the job, run by ftrun: part_app board|messages|late turns|threads SECONDS. The odd
  * ranks of the job make a communicator in which they count backwards. They need no agreement for
  * that, since all come to the same numbers. Then all ranks run allreduces, broadcasts and reduces
  * in the world, and the odd ones in the part, in turn with them or in a thread of its own. Each
@@ -166,12 +166,24 @@ static long run_in_turns(ftc_comm *world, ftc_comm *part, uint64_t until)
     return count;
 }
 
+/* Barriers until one names a rank that has failed. */
+static void await_death(ftc_comm *world)
+{
+    ftc_report report = {.struct_size = sizeof(report)};
+
+    while (report.failed_count == 0)
+        if (ftc_barrier(world) != 0 || ftc_last_report(world, &report) != 0)
+            wrong("barrier", ftc_rank(world));
+}
+
 int main(int argc, char **argv)
 {
     ftc_comm *world, *part = NULL;
 
     if (argc != 4 || ftc_init(NULL, &world) != 0)
         wrong("usage: ftrun ... part_app board|messages turns|threads SECONDS", -1);
+    if (strcmp(argv[1], "late") == 0)
+        await_death(world);
     if (ftc_rank(world) % 2 == 1)
         part = open_part(world, strcmp(argv[1], "board") == 0);
     if (ftc_barrier(world) != 0) /* no rank sends to the part before all have it */
