@@ -1,10 +1,10 @@
 /*
- * Ranks of a part of the job, run by ftrun: part_app board|messages|late turns|threads SECONDS. The odd
- * ranks of the job make a communicator in which they count backwards. They need no agreement for
- * that, since all come to the same numbers. Then all ranks run allreduces, broadcasts and reduces
- * in the world, and the odd ones in the part, in turn with them or in a thread of its own. Each
- * survivor checks that each result has every input of a survivor. It prints
- * "part_app: COUNT operations".
+ * Ranks of a part of the job, run by ftrun: part_app board|messages|late turns|threads SECONDS. The
+ * odd ranks of the job make a communicator in which they count backwards; late: after a death, by
+ * messages. They need no agreement for that, since all come to the same numbers. Then all ranks
+ * run allreduces, broadcasts and reduces in the world, and the odd ones in the part, in turn
+ * with them or in a thread of its own. Each survivor checks that each result has every input of a
+ * survivor. It prints "part_app: COUNT operations".
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     ftc_comm *world, *part = NULL;
 
     if (argc != 4 || ftc_init(NULL, &world) != 0)
-        wrong("usage: ftrun ... part_app board|messages turns|threads SECONDS", -1);
+        wrong("usage: ftrun ... part_app board|messages|late turns|threads SECONDS", -1);
     if (strcmp(argv[1], "late") == 0)
         await_death(world);
     if (ftc_rank(world) % 2 == 1)
