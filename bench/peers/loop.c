@@ -66,7 +66,7 @@ struct point {
     double steps; /* of the computation */
 };
 
-/* What the batches take, as rank 0 keeps it. */
+/* The times of the batches, which rank 0 keeps. */
 struct results {
     struct series operations, computation, both;
 };

@@ -2,12 +2,12 @@
  * The flight recorder: the last operations of a rank, in the node segment. The rank alone writes
  * its entries. Others read them at any time, and also after the death of the rank.
  *
- * Lanes and the ring. What is under way has an entry of its own, a lane. Each communicator has one
- * for the blocking calls of its callers, and each request has one until a wait or a test has ended
- * it. When the next call takes the lane, or the lane is given up, the entry is copied into the
- * ring. So the ring has the operations that have ended, in the order of their ends. Threads that
- * use several communicators copy at the same time: each takes an index, and claims its place. None
- * waits.
+ * Lanes and the ring. An operation under way has an entry of its own, its lane. Each communicator
+ * has one for the blocking calls of its callers, and each request has one until a wait or a test
+ * has ended it. When the next call takes the lane, or the lane is given up, the entry is copied
+ * into the ring. So the ring has the operations that have ended, in the order of their ends.
+ * Threads that use several communicators copy at the same time: each takes an index, and claims its
+ * place. None waits.
  *
  * Runs. Reading the time and filling in an entry cost some ten nanoseconds, which is a tenth of the
  * fastest operations. So where the callers of a communicator make like calls without a pause, an
@@ -41,7 +41,7 @@
  * greatest value stands for all times that do not fit. */
 #define FTC_HISTORY_SHIFT 6
 
-/* What is recorded beside the kinds of calls. */
+/* Kinds of entries, beside those of calls. */
 enum ftc_history_kind {
     FTC_HISTORY_DUP = FTC_CALL_KINDS,
     FTC_HISTORY_SPLIT,
@@ -88,7 +88,7 @@ struct ftc_history_entry {
 
 /* --- writing: the process of the rank --- */
 
-/* What the communicators and requests of a process share. Any thread, at any time. */
+/* The communicators and requests of a process share this. Any thread may use it at any time. */
 struct ftc_history_store {
     struct ftc_history_entry *ring; /* behind it are the lanes; NULL: nothing is recorded */
     bool counter;                   /* ticks are those of the time-stamp counter */
