@@ -89,11 +89,18 @@ const uint64_t *ftc_communicators_events(const struct ftc_communicators *set)
     return set->events;
 }
 
+static int take_kept(struct ftc_communicators *set);
+
 /* After each input. `rc` is what the input has returned so far. */
 static int settle(struct ftc_communicators *set, int rc)
 {
-    int settled = rc == 0 || rc == FTC_ERR_PROTO ? ftc_communicators_settle(set) : 0;
+    int settled = 0;
 
+    if (rc != 0 && rc != FTC_ERR_PROTO)
+        return rc;
+    do
+        settled = ftc_communicators_settle(set);
+    while (settled == 0 && (settled = take_kept(set)) == 1);
     return rc == 0 ? settled : rc;
 }
 
@@ -417,6 +424,11 @@ static int take_revoke(struct ftc_communicators *set, struct ftc_communicator *c
     return FTC_COMMUNICATORS_MUTATED(REVOKE_UNANSWERED) ? 0 : answer_gone(set, from, number);
 }
 
+static int take_gone(struct ftc_communicator *c, int from)
+{
+    return ftc_communicator_take_gone(c, ftc_communicator_rank_of(c, from));
+}
+
 static int receive_word(struct ftc_communicators *set, struct ftc_communicator *c, int from,
                         uint64_t number, struct ftc_buffer *message)
 {
@@ -429,7 +441,7 @@ static int receive_word(struct ftc_communicators *set, struct ftc_communicator *
     bool temporary = ftc_communicator_is_temporary(number);
     switch (word) {
     case FTC_WORD_GONE:
-        return temporary ? FTC_ERR_PROTO : c != NULL ? ftc_communicator_take_gone(c) : 0;
+        return temporary ? FTC_ERR_PROTO : c != NULL ? take_gone(c, from) : 0;
     case FTC_WORD_BYE:
     case FTC_WORD_BYE_ANSWER:
         return take_bye(set, c, from, number, word == FTC_WORD_BYE_ANSWER);
@@ -462,28 +474,63 @@ static int receive_stranger(struct ftc_communicator *c, bool may_abandon)
     return 0;
 }
 
-int ftc_communicators_receive(struct ftc_communicators *set, int from, struct ftc_buffer *message)
+/* C6: may this process get the communicator of an unknown number yet? A creation that is decided
+ * has an entry of each process that lives, so this one has called it. */
+static bool may_come(const struct ftc_communicators *set, int from, uint64_t number)
+{
+    if (ftc_communicator_is_temporary(number) || ftc_set_has(&set->known, from) ||
+        FTC_COMMUNICATORS_MUTATED(COMING_DROPPED))
+        return false;
+    const struct ftc_communicator *c = set->first;
+    while (c != NULL &&
+           !(c->called && c->first->kind == FTC_STARTED_CREATION && !c->first->opening))
+        c = c->next;
+    return c != NULL;
+}
+
+static int receive(struct ftc_communicators *set, int from, struct ftc_buffer *message)
 {
     uint64_t number = ftc_frame_communicator(message);
     bool word = ftc_frame_kind(message) == FTC_FRAME_COMMUNICATOR;
     bool after = ftc_communicator_is_after(number);
-    int rc;
 
-    if (from < 0 || from >= set->ranks || from == set->self)
-        return FTC_ERR_PROTO;
-    begin_input(set);
     if (after)
         number &= ~FTC_COMMUNICATOR_REVOKED;
     struct ftc_communicator *c = ftc_communicators_find(set, number);
     if (c != NULL && ftc_communicator_rank_of(c, from) < 0)
         return receive_stranger(c, word || after);
+    if (c == NULL && (word || after) && may_come(set, from, number))
+        return ftc_early_keep(set, from, number, message);
     if (word)
-        rc = receive_word(set, c, from, number, message);
-    else if (c == NULL)
-        rc = receive_unknown(set, from, number, message);
-    else
-        rc = receive_member(c, from, after, message);
-    return settle(set, rc);
+        return receive_word(set, c, from, number, message);
+    return c == NULL ? receive_unknown(set, from, number, message)
+                     : receive_member(c, from, after, message);
+}
+
+/* C6: takes in a message that was kept for a child, if that has begun or cannot come any more. 1:
+ * it has. It drops one that breaks the protocol: the input of this moment is of another sender. */
+static int take_kept(struct ftc_communicators *set)
+{
+    const struct ftc_early *kept = set->early;
+
+    while (kept != NULL && (ftc_communicator_is_temporary(kept->number) ||
+                            (ftc_communicators_find(set, kept->number) == NULL &&
+                             may_come(set, kept->from, kept->number))))
+        kept = kept->next;
+    if (kept == NULL)
+        return 0;
+    struct ftc_early *early = ftc_early_take(set, kept->number);
+    int rc = receive(set, early->from, early->message);
+    ftc_early_free(early);
+    return rc == 0 || rc == FTC_ERR_PROTO ? 1 : rc;
+}
+
+int ftc_communicators_receive(struct ftc_communicators *set, int from, struct ftc_buffer *message)
+{
+    if (from < 0 || from >= set->ranks || from == set->self)
+        return FTC_ERR_PROTO;
+    begin_input(set);
+    return settle(set, receive(set, from, message));
 }
 
 /* --- other inputs --- */

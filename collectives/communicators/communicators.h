@@ -61,6 +61,10 @@ enum ftc_communicators_output_kind {
      *
      * Of a temporary communicator: its parent is revoked. Nothing more is called in it. */
     FTC_COMMUNICATORS_REVOKED,
+    /* The job's rank `rank` has forgotten `communicator`, which is revoked, and will never answer
+     * in it again (C9). What runs its agreements takes the rank as failed, in this communicator
+     * alone: it may live. */
+    FTC_COMMUNICATORS_LOST,
     /* `communicator` is forgotten: free what runs it, and its memory. It is valid until the next
      * input. */
     FTC_COMMUNICATORS_FORGET,
@@ -78,7 +82,7 @@ struct ftc_communicators_output {
     uint64_t ticket;                /* of a call; a closing has one that no caller knows */
     int status;                     /* DELIVERED and CREATED */
     bool after;                     /* of an agreement after the revoke (C9) */
-    int rank;                       /* SEND and TAKE: of the job */
+    int rank;                       /* SEND, TAKE and LOST: of the job */
     /* SEND and TAKE. The reference belongs to this object, until the next call of
      * ftc_communicators_next_output(). */
     struct ftc_buffer *message;
@@ -176,7 +180,7 @@ struct ftc_communicator *ftc_communicators_next(const struct ftc_communicators *
 /* `number` is without the bit FTC_COMMUNICATOR_REVOKED. NULL: none has it. */
 struct ftc_communicator *ftc_communicators_find(const struct ftc_communicators *set,
                                                 uint64_t number);
-/* Messages of temporary communicators that this process does not know yet. For tests. */
+/* Messages of communicators that this process does not know yet. For tests. */
 int ftc_communicators_early(const struct ftc_communicators *set);
 
 /* How often each of these happened, for tests. */
@@ -190,6 +194,7 @@ enum ftc_communicators_event {
     FTC_COMMUNICATORS_EVENT_REVOKE_AGAIN,  /* sent REVOKE after a notice */
     FTC_COMMUNICATORS_EVENT_ABANDONED,     /* revoked a child whose opening was cut off */
     FTC_COMMUNICATORS_EVENT_CLOSE_AGAIN,   /* closed again, since others had other wishes */
+    FTC_COMMUNICATORS_EVENT_LOST,          /* a rank has forgotten a communicator in use (C9) */
     FTC_COMMUNICATORS_EVENTS
 };
 const uint64_t *ftc_communicators_events(const struct ftc_communicators *set);

@@ -55,10 +55,12 @@ static void add_communicator(const struct digest *d, const struct ftc_communicat
     for (int rank = 0; rank < c->ranks; rank++)
         add_number(d, (uint64_t)c->job_rank[rank]);
     add_number(d, (uint64_t)c->called | (uint64_t)c->in_use << 1 | (uint64_t)c->by_messages << 2 |
-                      (uint64_t)c->freed << 3 | (uint64_t)c->gone << 4 | (uint64_t)c->revoked << 5 |
-                      (uint64_t)c->told << 6 | (uint64_t)c->left << 7);
-    if (c->revoked)
+                      (uint64_t)c->freed << 3 | (uint64_t)c->revoked << 4 | (uint64_t)c->told << 5 |
+                      (uint64_t)c->left << 6);
+    if (c->revoked) {
         add_number(d, (uint64_t)(int64_t)c->next_told);
+        add_set(d, &c->lost);
+    }
     if (ftc_communicator_is_temporary(c->number)) {
         add_number(d, c->parent);
         add_set(d, &c->bye);

@@ -1,4 +1,4 @@
-/* Messages of temporary communicators that this process does not know yet (C5). */
+/* Messages of communicators that this process does not know yet (C5, C6). */
 #include <stdlib.h>
 
 #include "collectives/communicators/internal.h"

@@ -50,9 +50,9 @@ struct ftc_communicator {
     struct ftc_buffer *roll; /* input of the call under way */
     bool in_use;             /* the opening is delivered: callers may have it */
     bool by_messages;
-    bool freed; /* the caller has given it up */
-    bool ended; /* nobody needs it any more */
-    bool gone;  /* GONE came while the opening was under way */
+    bool freed;          /* the caller has given it up */
+    bool ended;          /* nobody needs it any more */
+    struct ftc_set lost; /* C9: have forgotten it, and may live; failed in this one alone */
     /* revoked: this process has learnt of it; of a temporary communicator, that of its parent has
      * cut it off. told: a call said so, or the caller revoked it. */
     bool revoked, told;
@@ -63,7 +63,8 @@ struct ftc_communicator {
     struct ftc_set bye; /* who has said BYE */
 };
 
-/* A message of a temporary communicator that this process does not know yet. */
+/* A message of a communicator that this process does not know yet: of a temporary one (C5), or of a
+ * child (C6). */
 struct ftc_early {
     struct ftc_early *next;
     int from;
@@ -128,6 +129,7 @@ struct ftc_started *ftc_started_add(struct ftc_communicator *c, enum ftc_started
 void ftc_started_pop(struct ftc_communicator *c);
 /* The call under way is so no more: drops its input. */
 void ftc_communicator_end_call(struct ftc_communicator *c);
+/* Failed, or lost (C9). */
 bool ftc_communicator_knows_failed(const struct ftc_communicator *c, int rank);
 /* Forgets those that have ended. */
 int ftc_communicators_sweep(struct ftc_communicators *set);
@@ -147,8 +149,8 @@ void ftc_early_free(struct ftc_early *early);
 int ftc_communicator_learn_revoked(struct ftc_communicator *c);
 /* C8: after a notice, the next member may be another one. */
 int ftc_communicator_revoke_again(struct ftc_communicator *c);
-/* C7: GONE came for c. */
-int ftc_communicator_take_gone(struct ftc_communicator *c);
+/* C7 and C9: GONE came for c, of its rank `rank`. FTC_ERR_PROTO: it makes no sense. */
+int ftc_communicator_take_gone(struct ftc_communicator *c, int rank);
 int ftc_communicator_close(struct ftc_communicator *c);
 
 /* birth.c */

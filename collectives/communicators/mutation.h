@@ -38,7 +38,11 @@
     X(AFTER_UNTOLD, "revoke: a call of one that does not know is an agreement after the revoke")   \
     X(CLOSE_ONCE, "revoke: a closing ends though others wish for something else")                  \
     X(KEEP_CHILD, "revoke: a child whose opening is cut off is not revoked")                       \
-    X(STRANGER_ACCUSED, "revoke: one that has abandoned a child of another decision is accused")
+    X(STRANGER_ACCUSED, "revoke: one that has abandoned a child of another decision is accused")   \
+    X(COMING_DROPPED, "revoke: messages of a child that is yet to come are not kept")              \
+    X(GONE_IN_OPENING, "revoke: GONE during an opening does not tell of the revoke")               \
+    X(LOST_ACCUSED, "revoke: one that has forgotten a child in use is accused")                    \
+    X(LOST_AWAITED, "revoke: one that has forgotten a child in use is waited for")
 
 enum ftc_communicators_mutation {
     FTC_COMMUNICATORS_MUTATION_NONE,

@@ -27,16 +27,6 @@ static int end_as_told(struct ftc_communicator *c)
                : ftc_communicator_say_all(c, FTC_WORD_GONE);
 }
 
-int ftc_communicator_take_gone(struct ftc_communicator *c)
-{
-    if (c->freed)
-        return end_as_told(c);
-    if (c->in_use)
-        return FTC_ERR_PROTO;
-    c->gone = true; /* the opening says what that means */
-    return 0;
-}
-
 /* --- revoke --- */
 
 /* The next member after `rank` that this process does not know to have failed; its own rank if
@@ -90,8 +80,6 @@ static int abandon(struct ftc_communicator *child)
     }
     ftc_communicators_note(child->set, FTC_COMMUNICATORS_EVENT_ABANDONED);
     int rc = ftc_communicator_close(child);
-    if (rc == 0 && child->gone)
-        return end_as_told(child);
     return rc == 0 ? ftc_communicator_learn_revoked(child) : rc;
 }
 
@@ -145,4 +133,71 @@ int ftc_communicator_learn_revoked(struct ftc_communicator *c)
     if (rc == 0)
         rc = interrupt(c);
     return rc == 0 ? interrupt_groups(c) : rc;
+}
+
+/* --- GONE --- */
+
+/* The communicator in which the creation of this child is under way. For a group it is the parent
+ * of its temporary communicator. NULL: none. */
+static struct ftc_communicator *parent_of(const struct ftc_communicator *child)
+{
+    struct ftc_communicator *c = child->set->first;
+
+    while (c != NULL && (c->first == NULL || c->first->child != child))
+        c = c->next;
+    if (c == NULL || !ftc_communicator_is_temporary(c->number))
+        return c;
+    return ftc_communicators_find(child->set, c->parent);
+}
+
+/* C9: a rank has forgotten a child that this one is opening. So their parent is revoked. */
+static int abandon_as_told(struct ftc_communicator *child)
+{
+    struct ftc_communicator *parent = parent_of(child);
+
+    return parent == NULL || parent->revoked ? FTC_ERR_PROTO
+                                             : ftc_communicator_learn_revoked(parent);
+}
+
+static bool is_closing(const struct ftc_communicator *c)
+{
+    return c->first != NULL && c->first->kind == FTC_STARTED_CLOSING;
+}
+
+/* C9: a rank will never answer in c again. It lives, and is failed in c alone. */
+static int lose(struct ftc_communicator *c, int rank)
+{
+    ftc_communicators_note(c->set, FTC_COMMUNICATORS_EVENT_LOST);
+    int rc = ftc_communicator_revoke_again(c);
+    if (rc != 0 || FTC_COMMUNICATORS_MUTATED(LOST_AWAITED))
+        return rc;
+    return ftc_communicators_put(c->set,
+                                 &(struct ftc_communicators_output){.kind = FTC_COMMUNICATORS_LOST,
+                                                                    .number = c->number,
+                                                                    .communicator = c,
+                                                                    .rank = c->job_rank[rank]});
+}
+
+int ftc_communicator_take_gone(struct ftc_communicator *c, int rank)
+{
+    bool opening = !c->in_use && !c->freed;
+
+    if (c->called && is_closing(c))
+        return end_as_told(c);
+    if (c->number == FTC_COMMUNICATOR_WORLD)
+        return FTC_ERR_PROTO;
+    if (opening && FTC_COMMUNICATORS_MUTATED(GONE_IN_OPENING))
+        return 0;
+    if (!opening && FTC_COMMUNICATORS_MUTATED(LOST_ACCUSED))
+        return FTC_ERR_PROTO;
+    if (ftc_set_has(&c->lost, rank))
+        return 0;
+    int rc = opening ? abandon_as_told(c) : 0;
+    if (rc != 0)
+        return rc;
+    ftc_set_add(&c->lost, rank);
+    rc = ftc_communicator_learn_revoked(c);
+    if (rc != 0)
+        return rc;
+    return is_closing(c) ? end_as_told(c) : lose(c, rank);
 }

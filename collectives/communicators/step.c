@@ -130,10 +130,8 @@ static int end_creation(struct ftc_communicator *c, int status)
 {
     struct ftc_communicator *child = c->first->child;
 
-    if (child != NULL) {
+    if (child != NULL)
         child->in_use = true;
-        child->gone = false;
-    }
     int rc = put_ended(c, FTC_COMMUNICATORS_CREATED, status);
     return rc == 0 && ftc_communicator_is_temporary(c->number) ? end_group(c) : rc;
 }

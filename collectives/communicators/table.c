@@ -7,7 +7,7 @@
 
 bool ftc_communicator_knows_failed(const struct ftc_communicator *c, int rank)
 {
-    return ftc_set_has(&c->set->known, c->job_rank[rank]);
+    return ftc_set_has(&c->set->known, c->job_rank[rank]) || ftc_set_has(&c->lost, rank);
 }
 
 static void append(struct ftc_communicators *set, struct ftc_communicator *c)
@@ -45,7 +45,7 @@ int ftc_communicator_new(struct ftc_communicators *set, uint64_t number, int ran
     c->job_rank = job_rank;
     c->self = ftc_communicator_rank_of(c, set->self);
     c->next_told = -1;
-    if (ftc_set_init(&c->bye, ranks) != 0 ||
+    if (ftc_set_init(&c->bye, ranks) != 0 || ftc_set_init(&c->lost, ranks) != 0 ||
         (agreed != NULL && ftc_set_init(&c->agreed, ranks) != 0)) {
         ftc_communicator_destroy(c);
         return FTC_ERR_NOMEM;
@@ -65,6 +65,7 @@ void ftc_communicator_destroy(struct ftc_communicator *c)
         ftc_started_pop(c);
     ftc_set_fini(&c->agreed);
     ftc_set_fini(&c->bye);
+    ftc_set_fini(&c->lost);
     free(c->job_rank);
     free(c);
 }

@@ -344,6 +344,9 @@ static void carry_out(struct ftc_comm_engine *engine, const struct ftc_communica
     case FTC_COMMUNICATORS_REVOKED:
         revoked(engine, comm);
         break;
+    case FTC_COMMUNICATORS_LOST: /* its member has no part but agreements after the revoke */
+        comm->driven.ops->notice(&comm->driven, output->rank);
+        break;
     case FTC_COMMUNICATORS_FORGET:
         forget(engine, output->communicator);
         break;
@@ -365,19 +368,15 @@ static bool carry_out_all(struct ftc_comm_engine *engine)
     return any;
 }
 
-static bool settle(struct ftc_comm_engine *engine)
+bool ftc_comm_engine_settle(struct ftc_process *process)
 {
+    struct ftc_comm_engine *engine = process->engine;
     bool any = false;
 
     /* Advancing may have given an input, whose outputs come before any other input. */
     while (carry_out_all(engine) || advance_one(engine) || carry_out_all(engine))
         any = true;
     return any;
-}
-
-void ftc_comm_engine_settle(struct ftc_process *process)
-{
-    settle(process->engine);
 }
 
 /* --- what the process takes in --- */
@@ -417,13 +416,8 @@ static void notice(struct ftc_process *process, int rank)
     ftc_progress_must(process, ftc_communicators_notice(process->engine->set, rank));
 }
 
-static bool after(struct ftc_process *process)
-{
-    return settle(process->engine);
-}
-
 static const struct ftc_comm_engine_ops ops = {
-    .receive = receive, .notice = notice, .after = after};
+    .receive = receive, .notice = notice, .after = ftc_comm_engine_settle};
 
 /* --- life --- */
 

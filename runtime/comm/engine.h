@@ -32,8 +32,9 @@ struct ftc_comm *ftc_comm_engine_take_children(struct ftc_process *process);
 /* Has a communicator requests that no wait or test has ended? */
 bool ftc_comm_engine_has_requests(const struct ftc_process *process);
 
-/* Carries out all that follows from an input of the communicators. Call it after each. */
-void ftc_comm_engine_settle(struct ftc_process *process);
+/* Carries out all that follows from an input of the communicators. Call it after each. True: there
+ * was something to do. */
+bool ftc_comm_engine_settle(struct ftc_process *process);
 
 /* Its queue has an operation. */
 void ftc_comm_engine_queued(struct ftc_comm *comm);

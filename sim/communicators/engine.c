@@ -283,10 +283,8 @@ static int take_message(struct ftc_comms_engine *engine, struct part *part, int 
     struct ftc_member *member = after ? part->after : part->member;
     int rank = ftc_communicator_rank_of(part->communicator, from);
 
-    if (rank < 0 && after && !FTC_COMMUNICATORS_MUTATED(STRANGER_ACCUSED))
-        return 0; /* C8: it has abandoned a child of another decision */
-    if (rank < 0)
-        return FTC_ERR_PROTO;
+    if (rank < 0) /* C8: it may have abandoned a child of another decision */
+        return after && !FTC_COMMUNICATORS_MUTATED(STRANGER_ACCUSED) ? 0 : FTC_ERR_PROTO;
     return member != NULL ? drain(engine, part, member, ftc_member_receive(member, rank, message))
                           : 0;
 }
@@ -359,6 +357,16 @@ static int begin_communicator(struct ftc_comms_engine *engine,
                                                   .is = parent->delivered});
 }
 
+/* A member takes a job's rank as failed. */
+static int tell_failed(struct ftc_comms_engine *engine, struct part *part, bool after, int rank)
+{
+    struct ftc_member *member = after ? part->after : part->member;
+    int own = ftc_communicator_rank_of(part->communicator, rank);
+
+    return member == NULL || own < 0 ? 0
+                                     : drain(engine, part, member, ftc_member_notice(member, own));
+}
+
 static int send_word(struct ftc_comms_engine *engine, const struct ftc_communicators_output *output)
 {
     struct ftc_comms_output out = {
@@ -405,6 +413,8 @@ static int carry_out(struct ftc_comms_engine *engine, const struct ftc_communica
         return pass_on(engine, FTC_COMMS_CUT_OFF, output);
     case FTC_COMMUNICATORS_REVOKED:
         return change_members(engine, part_of(output->communicator));
+    case FTC_COMMUNICATORS_LOST:
+        return tell_failed(engine, part_of(output->communicator), true, output->rank);
     case FTC_COMMUNICATORS_FORGET:
         return forget(engine, output);
     case FTC_COMMUNICATORS_MISMATCH:
@@ -488,11 +498,9 @@ int ftc_comms_engine_notice(struct ftc_comms_engine *engine, int rank)
         return rc;
     ftc_set_add(&engine->known, rank);
     for (struct part *part = engine->first; rc == 0 && part != NULL; part = part->next) {
-        int own = ftc_communicator_rank_of(part->communicator, rank);
-        if (own >= 0 && part->member != NULL)
-            rc = drain(engine, part, part->member, ftc_member_notice(part->member, own));
-        if (rc == 0 && own >= 0 && part->after != NULL)
-            rc = drain(engine, part, part->after, ftc_member_notice(part->after, own));
+        rc = tell_failed(engine, part, false, rank);
+        if (rc == 0)
+            rc = tell_failed(engine, part, true, rank);
     }
     return rc;
 }
@@ -573,24 +581,18 @@ const struct ftc_member *ftc_comms_engine_member(const struct ftc_communicator *
     return after ? part->after : part->member;
 }
 
-static void digest_member(const struct ftc_member *member, ftc_digest_sink *sink, void *arg)
-{
-    unsigned char there = member != NULL;
-
-    sink(arg, &there, sizeof(there));
-    if (member != NULL)
-        ftc_member_digest(member, sink, arg);
-}
-
 /* What was delivered last is looked at within the same input alone. */
 void ftc_comms_engine_digest(const struct ftc_comms_engine *engine, ftc_digest_sink *sink,
                              void *arg)
 {
     ftc_communicators_digest(engine->set, sink, arg);
     for (const struct part *part = engine->first; part != NULL; part = part->next) {
-        unsigned char waits = part->waits;
-        sink(arg, &waits, sizeof(waits));
-        digest_member(part->member, sink, arg);
-        digest_member(part->after, sink, arg);
+        unsigned char flags =
+            (unsigned char)(part->waits | (part->member != NULL) << 1 | (part->after != NULL) << 2);
+        sink(arg, &flags, sizeof(flags));
+        if (part->member != NULL)
+            ftc_member_digest(part->member, sink, arg);
+        if (part->after != NULL)
+            ftc_member_digest(part->after, sink, arg);
     }
 }

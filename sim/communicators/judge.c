@@ -16,9 +16,7 @@ struct ftc_comms_known *ftc_comms_find_known(struct ftc_comms_process *p, uint64
     return NULL;
 }
 
-/* Notes that this process has the communicator. NULL: it has too many. */
-static struct ftc_comms_known *note(struct ftc_comms_world *w, int rank,
-                                    const struct ftc_communicator *c)
+static struct ftc_comms_known *add_known(struct ftc_comms_world *w, int rank, uint64_t number)
 {
     struct ftc_comms_process *p = &w->process[rank];
 
@@ -26,9 +24,19 @@ static struct ftc_comms_known *note(struct ftc_comms_world *w, int rank,
         ftc_comms_violate(w, "rank %d has too many communicators", rank);
         return NULL;
     }
-    struct ftc_comms_known *known = &p->known[p->knowns++];
-    *known = (struct ftc_comms_known){.number = ftc_communicator_name(c),
-                                      .size = ftc_communicator_size(c)};
+    p->known[p->knowns] = (struct ftc_comms_known){.number = number};
+    return &p->known[p->knowns++];
+}
+
+/* Notes that this process has the communicator. NULL: it has too many. */
+static struct ftc_comms_known *note(struct ftc_comms_world *w, int rank,
+                                    const struct ftc_communicator *c)
+{
+    struct ftc_comms_known *known = add_known(w, rank, ftc_communicator_name(c));
+
+    if (known == NULL)
+        return NULL;
+    known->size = ftc_communicator_size(c);
     for (int i = 0; i < known->size; i++)
         known->job_rank[i] = ftc_communicator_job_rank(c, i);
     return known;
@@ -134,11 +142,19 @@ static void check_order(struct ftc_comms_world *w, int rank, struct ftc_comms_kn
 
 /* --- results --- */
 
+/* C9: a process that lives and does not have a revoked child is failed in that alone. */
+static bool may_be_failed(struct ftc_comms_process *p, uint64_t number, bool after)
+{
+    const struct ftc_comms_known *known = ftc_comms_find_known(p, number);
+
+    return !p->alive || (after && known != NULL && known->forgotten);
+}
+
 static void check_failed(struct ftc_comms_world *w, int rank, const struct ftc_comms_known *known,
-                         const struct ftc_set *failed)
+                         bool after, const struct ftc_set *failed)
 {
     for (int r = ftc_set_next(failed, 0); r >= 0; r = ftc_set_next(failed, r + 1))
-        if (w->process[known->job_rank[r]].alive)
+        if (!may_be_failed(&w->process[known->job_rank[r]], known->number, after))
             ftc_comms_violate(w, "rank %d, %" PRIx64 ": rank %d lives and is in the failed set",
                               rank, known->number, known->job_rank[r]);
 }
@@ -209,12 +225,24 @@ void ftc_comms_judge_delivery(struct ftc_comms_world *w, int rank, int item,
     if (known == NULL)
         return;
     if (output->is.decision != NULL)
-        check_failed(w, rank, known, &output->is.decision->failed);
+        check_failed(w, rank, known, output->after, &output->is.decision->failed);
     if (!output->after && !(reduce && output->is.result.buffer == NULL))
         check_result(w, rank, known, item, &output->is);
     if (!reduce)
         agree(w, rank, known, output->after, outcome_of(&output->is, true));
     check_order(w, rank, known, output->after, output->ticket);
+}
+
+void ftc_comms_judge_forgotten(struct ftc_comms_world *w, int rank, uint64_t number)
+{
+    struct ftc_comms_known *known = ftc_comms_find_known(&w->process[rank], number);
+
+    if (!w->story->revokes) /* nobody looks at it, and the explorer has fewer states */
+        return;
+    if (known == NULL)
+        known = add_known(w, rank, number);
+    if (known != NULL)
+        known->forgotten = true;
 }
 
 /* --- children --- */
@@ -226,7 +254,7 @@ static void check_number(struct ftc_comms_world *w, int rank, const struct ftc_c
         struct ftc_comms_process *p = &w->process[other];
         for (int i = 0; i < p->knowns && p->alive; i++) {
             const struct ftc_comms_known *theirs = &p->known[i];
-            if (theirs == mine || theirs->number != mine->number)
+            if (theirs == mine || theirs->number != mine->number || theirs->size == 0)
                 continue;
             if (theirs->parent != mine->parent || theirs->ordinal != mine->ordinal ||
                 theirs->after != mine->after || other == rank)
@@ -279,8 +307,13 @@ void ftc_comms_judge_child(struct ftc_comms_world *w, int rank,
     uint64_t parent = ftc_communicator_name(output->communicator);
     const struct ftc_comms_known *from = ftc_comms_find_known(&w->process[rank], parent);
     int ordinal = from == NULL ? 0 : from->delivered[output->after];
+    uint64_t number = ftc_communicator_name(output->child);
+    const struct ftc_comms_known *before = ftc_comms_find_known(&w->process[rank], number);
     struct ftc_comms_known *known = note(w, rank, output->child);
 
+    if (before != NULL && before->size == 0)
+        ftc_comms_violate(w, "rank %d gets %" PRIx64 " after it has said GONE for it", rank,
+                          number);
     if (known == NULL)
         return;
     known->parent = parent;
@@ -360,7 +393,8 @@ static bool is_foreign(struct ftc_comms_world *w, int rank, int from, uint64_t n
     const struct ftc_comms_known *mine = ftc_comms_find_known(&w->process[rank], number);
     const struct ftc_comms_known *theirs = ftc_comms_find_known(&w->process[from], number);
 
-    return mine != NULL && theirs != NULL && !same_members(mine, theirs);
+    return mine != NULL && theirs != NULL && mine->size > 0 && theirs->size > 0 &&
+           !same_members(mine, theirs);
 }
 
 void ftc_comms_judge_arrival(struct ftc_comms_world *w, int rank, int from,

@@ -2,6 +2,8 @@
 #include "include/ftcoll.h"
 #include "sim/communicators/world.h"
 
+#define GONE 0 /* the word, in its message */
+
 static void end_call(struct ftc_comms_world *w, int rank, int item, uint64_t ticket)
 {
     struct ftc_comms_process *p = &w->process[rank];
@@ -80,13 +82,14 @@ static void ended(struct ftc_comms_world *w, int rank, const struct ftc_comms_ou
         cut_off(w, rank, item, output);
 }
 
-/* Who sends a word about a communicator, such as REVOKE, may die soon after it. */
-static void strike_revoker(struct ftc_comms_world *w, int rank, const struct ftc_buffer *head)
+/* A process that sends a word about a communicator, such as REVOKE, may die soon after it. */
+static void send_word(struct ftc_comms_world *w, int rank, const struct ftc_buffer *word)
 {
     struct ftc_comms_process *p = &w->process[rank];
 
-    if (w->story->struck > 0 && ftc_frame_kind(head) == FTC_FRAME_COMMUNICATOR &&
-        ftc_comms_below(w, 64) < (uint64_t)w->story->struck)
+    if (word->data[2] == GONE)
+        ftc_comms_judge_forgotten(w, rank, ftc_frame_communicator(word));
+    if (w->story->struck > 0 && ftc_comms_below(w, 64) < (uint64_t)w->story->struck)
         p->doom = p->outputs + 1 + (int)ftc_comms_below(w, 3);
 }
 
@@ -98,7 +101,8 @@ static void member_output(struct ftc_comms_world *w, int rank,
 
     if (is->kind == FTC_OUTPUT_SEND) {
         ftc_comms_send(w, rank, is->to, is->head, &is->value);
-        strike_revoker(w, rank, is->head);
+        if (ftc_frame_kind(is->head) == FTC_FRAME_COMMUNICATOR)
+            send_word(w, rank, is->head);
     } else if (is->kind == FTC_OUTPUT_MORE)
         p->more = true;
     else if (is->kind == FTC_OUTPUT_TIMER)
@@ -179,6 +183,7 @@ static void carry_out(struct ftc_comms_world *w, int rank, const struct ftc_comm
     case FTC_COMMS_FORGET:
         ftc_comms_say(w, "rank %d forgets %llx", rank, (unsigned long long)output->number);
         check_forgotten(w, rank, output->number);
+        ftc_comms_judge_forgotten(w, rank, output->number);
         w->sums->forgotten++;
         break;
     case FTC_COMMS_SET_REVOKED:

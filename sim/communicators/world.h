@@ -28,9 +28,10 @@ struct ftc_comms_slot {
 /* What a process was given, for the judge. It stays when the process dies or forgets. */
 struct ftc_comms_known {
     uint64_t number, parent;
-    bool after;  /* made by an agreement after a revoke */
-    int ordinal; /* number of the call in the parent */
-    int size;
+    bool after;     /* made by an agreement after a revoke */
+    bool forgotten; /* it has it no more, or has said so and never had it */
+    int ordinal;    /* number of the call in the parent */
+    int size;       /* 0: it never had it */
     int job_rank[FTC_COMMS_N];
     int delivered[2];        /* calls delivered so far: before a revoke and after it */
     uint64_t last_ticket[2]; /* of the last delivery */
@@ -123,6 +124,8 @@ void ftc_comms_judge_delivery(struct ftc_comms_world *w, int rank, int item,
                               const struct ftc_comms_output *output);
 void ftc_comms_judge_created(struct ftc_comms_world *w, int rank, int item,
                              const struct ftc_comms_output *output);
+/* The process has forgotten it, or says so by GONE. */
+void ftc_comms_judge_forgotten(struct ftc_comms_world *w, int rank, uint64_t number);
 /* Passes a message on to the communicators of `rank`, and checks that none of another history is
  * taken. */
 void ftc_comms_judge_arrival(struct ftc_comms_world *w, int rank, int from,

@@ -82,7 +82,8 @@ static void add_known(struct ftc_processes *p, const struct ftc_comms_known *kno
 {
     add_number(p, known->number);
     add_number(p, known->parent);
-    add_number(p, (uint64_t)known->after << 32 | (uint32_t)known->ordinal);
+    add_number(p, (uint64_t)known->forgotten << 33 | (uint64_t)known->after << 32 |
+                      (uint32_t)known->ordinal);
     add_number(p, (uint64_t)known->size);
     for (int i = 0; i < known->size; i++)
         add_number(p, (uint64_t)known->job_rank[i]);
@@ -143,7 +144,7 @@ bool ftc_processes_foreign(const struct ftc_processes *p, uint32_t notes, uint32
     const struct ftc_comms_known *theirs =
         others == FTC_TABLE_NONE ? NULL : find_known(&p->note[others], name);
 
-    return mine != NULL && theirs != NULL &&
+    return mine != NULL && theirs != NULL && mine->size > 0 && theirs->size > 0 &&
            (mine->size != theirs->size ||
             memcmp(mine->job_rank, theirs->job_rank, (size_t)mine->size * sizeof(int)) != 0);
 }

@@ -65,15 +65,49 @@ static void validate(uint64_t *ticket)
     ck_assert_int_eq(ftc_communicator_start(world, &call, ticket), FTC_SUCCESS);
 }
 
-/* Rank 1 has revoked the world. */
-static void hear_revoke(void)
+#define GONE   0
+#define REVOKE 3
+
+/* Rank 1 says a word. */
+static int hear(uint16_t said, uint64_t number)
 {
     struct ftc_buffer *word = ftc_buffer_new(FTC_FRAME_HEAD);
     struct ftc_writer writer = {.data = word->data, .size = word->size};
 
-    ftc_frame_write(&writer, FTC_FRAME_COMMUNICATOR, 3 /* REVOKE */, FTC_COMMUNICATOR_WORLD);
-    ck_assert_int_eq(ftc_communicators_receive(set, 1, word), FTC_SUCCESS);
+    ftc_frame_write(&writer, FTC_FRAME_COMMUNICATOR, said, number);
+    int rc = ftc_communicators_receive(set, 1, word);
     ftc_buffer_unref(word);
+    return rc;
+}
+
+/* Rank 1 has revoked the world. */
+static void hear_revoke(void)
+{
+    ck_assert_int_eq(hear(REVOKE, FTC_COMMUNICATOR_WORLD), FTC_SUCCESS);
+}
+
+/* This rank says a word to another one. */
+static void says(uint16_t word, uint64_t number, int to)
+{
+    const struct ftc_communicators_output *output = next(FTC_COMMUNICATORS_SEND);
+
+    ck_assert_uint_eq(output->number, number);
+    ck_assert_int_eq(output->rank, to);
+    ck_assert_int_eq(output->message->data[2], word);
+}
+
+/* A dup of the world of 3 ranks is in its opening. */
+static uint64_t begin_dup(const struct ftc_set *nobody)
+{
+    uint64_t ticket;
+
+    begin(3);
+    ck_assert_int_eq(ftc_communicator_create(world, FTC_CREATION_DUP, 0, 0, 0, &ticket),
+                     FTC_SUCCESS);
+    deliver(FTC_CALL_CREATE, nobody);
+    uint64_t number = next(FTC_COMMUNICATORS_BEGIN)->number;
+    ck_assert_int_eq(ftc_communicators_opened(set, number, true), FTC_SUCCESS);
+    return number;
 }
 
 /* A process that is alone sends no word. */
@@ -220,6 +254,82 @@ START_TEST(a_message_of_an_agreement_tells_of_the_revoke)
 }
 END_TEST
 
+/* C9: rank 1 had abandoned the child. It lives, and is lost in the child alone. */
+START_TEST(gone_for_a_child_in_use_revokes_it_and_loses_its_sender)
+{
+    struct ftc_set nobody = {0};
+
+    ck_assert_int_eq(ftc_set_init(&nobody, 3), 0);
+    uint64_t number = begin_dup(&nobody);
+    deliver(FTC_CALL_OPEN, &nobody);
+    struct ftc_communicator *child = next(FTC_COMMUNICATORS_CREATED)->child;
+    for (int times = 0; times < 2; times++) /* once more makes no difference */
+        ck_assert_int_eq(hear(GONE, number), FTC_SUCCESS);
+    says(REVOKE, number, 2);
+    ck_assert_ptr_eq(next(FTC_COMMUNICATORS_REVOKED)->communicator, child);
+    const struct ftc_communicators_output *output = next(FTC_COMMUNICATORS_LOST);
+    ck_assert_ptr_eq(output->communicator, child);
+    ck_assert_int_eq(output->rank, 1);
+    ck_assert(!ftc_communicator_is_revoked(world));
+    end();
+    ftc_set_fini(&nobody);
+}
+END_TEST
+
+/* C9: nobody has closed the child, so a revoke of the world has cut its creation off. */
+START_TEST(gone_in_an_opening_tells_of_the_revoke_of_the_parent)
+{
+    struct ftc_set nobody = {0};
+
+    ck_assert_int_eq(ftc_set_init(&nobody, 3), 0);
+    uint64_t number = begin_dup(&nobody);
+    next(FTC_COMMUNICATORS_CALL);
+    ck_assert_int_eq(hear(GONE, number), FTC_SUCCESS);
+    says(REVOKE, FTC_COMMUNICATOR_WORLD, 1);
+    says(REVOKE, FTC_COMMUNICATOR_WORLD, 2);
+    next(FTC_COMMUNICATORS_CUT_OFF);
+    says(REVOKE, number, 1);
+    says(REVOKE, number, 2);
+    ck_assert_uint_eq(next(FTC_COMMUNICATORS_REVOKED)->number, number);
+    ck_assert_ptr_eq(next(FTC_COMMUNICATORS_REVOKED)->communicator, world);
+    says(GONE, number, 1);
+    says(GONE, number, 2);
+    ck_assert_uint_eq(next(FTC_COMMUNICATORS_FORGET)->number, number);
+    end();
+    ftc_set_fini(&nobody);
+}
+END_TEST
+
+START_TEST(gone_for_the_world_in_use_is_a_broken_protocol)
+{
+    begin(2);
+    ck_assert_int_eq(hear(GONE, FTC_COMMUNICATOR_WORLD), FTC_ERR_PROTO);
+    end();
+}
+END_TEST
+
+/* C6: rank 1 has abandoned a child whose creation this rank has called. The creation is cut off. */
+START_TEST(a_word_of_a_child_that_may_come_waits_for_its_creation)
+{
+    const uint64_t number = ftc_communicator_number(1, 1);
+    uint64_t ticket;
+
+    begin(2);
+    ck_assert_int_eq(ftc_communicator_create(world, FTC_CREATION_DUP, 0, 0, 0, &ticket),
+                     FTC_SUCCESS);
+    next(FTC_COMMUNICATORS_CALL);
+    ck_assert_int_eq(hear(REVOKE, number), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_communicators_early(set), 1);
+    hear_revoke();
+    says(REVOKE, FTC_COMMUNICATOR_WORLD, 1);
+    next(FTC_COMMUNICATORS_CUT_OFF);
+    next(FTC_COMMUNICATORS_REVOKED);
+    says(GONE, number, 1);
+    ck_assert_int_eq(ftc_communicators_early(set), 0);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("lifecycle");
@@ -231,6 +341,10 @@ int main(void)
     tcase_add_test(tcase, a_revoke_cuts_off_what_is_under_way_and_what_waits);
     tcase_add_test(tcase, the_first_call_after_a_revoke_is_refused_unless_the_caller_knows);
     tcase_add_test(tcase, a_message_of_an_agreement_tells_of_the_revoke);
+    tcase_add_test(tcase, gone_for_a_child_in_use_revokes_it_and_loses_its_sender);
+    tcase_add_test(tcase, gone_in_an_opening_tells_of_the_revoke_of_the_parent);
+    tcase_add_test(tcase, gone_for_the_world_in_use_is_a_broken_protocol);
+    tcase_add_test(tcase, a_word_of_a_child_that_may_come_waits_for_its_creation);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }

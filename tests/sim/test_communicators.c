@@ -43,7 +43,9 @@ START_TEST(promises_are_kept)
     ck_assert_uint_gt(sums.by_messages, sums.runs / 400);
     ck_assert_uint_gt(sums.spares, sums.runs / 100);
     for (int event = 0; event < FTC_COMMUNICATORS_EVENTS; event++)
-        ck_assert_msg(sums.event[event] > 0 || TEST_SANITIZED, "event %d never happened", event);
+        ck_assert_msg(sums.event[event] > 0 || TEST_SANITIZED ||
+                          event == FTC_COMMUNICATORS_EVENT_LOST, /* that is the explorer's */
+                      "event %d never happened", event);
 }
 END_TEST
 

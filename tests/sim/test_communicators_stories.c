@@ -395,6 +395,40 @@ START_TEST(a_child_whose_opening_is_cut_off_is_revoked)
 }
 END_TEST
 
+/* C9: rank 2 never had the child, says so and dies. Rank 1 has abandoned it, and forgets it. Rank 0
+ * delivers its opening in between. */
+START_TEST(one_that_has_forgotten_a_child_is_failed_in_the_child_alone)
+{
+    begin(3);
+    for (int rank = 0; rank < 3; rank++)
+        create(rank, world(rank), FTC_CREATION_DUP, 0);
+    ck_assert(deliver(1, 0) && deliver(2, 0) && deliver(0, 1));
+    ck_assert(deliver(1, 0)); /* what rank 1 gives to the opening */
+    ck_assert_int_eq(ftc_communicator_revoke(world(2)), FTC_SUCCESS);
+    outputs(2);
+    while (deliver(2, 1) || deliver(1, 2))
+        ;
+    ck_assert_int_eq(process[1].revoked, 1);
+    dies(2);
+    hears(1, 2);
+    hears(0, 2);
+    ck_assert_ptr_nonnull(process[0].child);
+    struct ftc_communicator *child = process[0].child;
+    deliver_all();
+    barrier(0, child); /* its caller learns of the revoke by this call */
+    create(0, child, FTC_CREATION_SHRINK, 0);
+    deliver_all();
+    ck_assert_ptr_ne(process[0].child, child);
+    ck_assert_int_eq(ftc_communicator_size(process[0].child), 1);
+    barrier(0, world(0));
+    for (int rank = 0; rank < 2; rank++)
+        create(rank, world(rank), FTC_CREATION_SHRINK, 0);
+    deliver_all();
+    ck_assert_int_eq(ftc_communicator_size(process[0].child), 2);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stories of communicators");
@@ -408,6 +442,7 @@ int main(void)
     tcase_add_test(tcase, an_agreement_names_what_any_member_knows);
     tcase_add_test(tcase, one_that_has_freed_holds_nobody_up);
     tcase_add_test(tcase, a_child_whose_opening_is_cut_off_is_revoked);
+    tcase_add_test(tcase, one_that_has_forgotten_a_child_is_failed_in_the_child_alone);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }
