@@ -464,7 +464,8 @@ FTC_API int ftc_barrier(ftc_comm *comm);
  *
  * All operations work in a child as in the world, but for ftc_gossip_allreduce(). On one node they
  * go by shared memory, and by messages if there is no room for that. A child on several nodes goes
- * by messages.
+ * over two levels where the world does, if the ranks of each node follow one another in it, and
+ * otherwise by messages.
  */
 
 /* No color, and no rank. */

@@ -1,9 +1,18 @@
 /* Two levels (docs/design/nodes.md, "Two levels"): which rank takes part for a node. */
+#include <assert.h>
+
 #include "collectives/agreement/internal.h"
 
 bool ftc_member_two_levels(const struct ftc_member *m, const struct ftc_signature *signature)
 {
     return ftc_levels_refuse(&m->set, signature, &m->agreed) == NULL;
+}
+
+void ftc_member_one_level(struct ftc_member *m)
+{
+    assert(m->next_op == 0 && m->oldest == NULL);
+    m->set.nodes = 0;
+    m->set.first_ranks = NULL;
 }
 
 bool ftc_levels_sound(const struct ftc_member_settings *set)

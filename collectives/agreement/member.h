@@ -236,6 +236,9 @@ int ftc_member_notice(struct ftc_member *member, int rank);
  * the next one. The member ignores a decision of an operation that it has delivered. FTC_ERR_PROTO:
  * the decision cannot be right. */
 int ftc_member_adopt(struct ftc_member *member, uint64_t op, struct ftc_decision *decision);
+/* All operations go among all ranks, whatever the settings say. All members must be told this
+ * alike, before the first operation; messages of it may have come already. */
+void ftc_member_one_level(struct ftc_member *member);
 /* Does such a call go over two levels? The answer is the same at all members. */
 bool ftc_member_two_levels(const struct ftc_member *member, const struct ftc_signature *signature);
 /* Two levels: if such a call were the next one, would the delegate wait for the posts of all ranks

@@ -12,7 +12,6 @@
 
 #define PAGE_BYTES 4096u
 #define PLACES     FTC_LEVEL_PLACES
-#define HEAD_BYTES (2 * PLACES * RECORD)
 
 /* A record. Its rank writes it. After it comes its data: of a WORD the failed set, padded to 16
  * bytes, and then the value. Data that does not fit there lies in the block of the place. All
@@ -38,8 +37,9 @@ struct record {
 #define BLOCK    ((SET_MOST + FTC_LEVEL_MOST + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES)
 
 _Static_assert(sizeof(struct record) == 64, "one cache line, and what follows is aligned");
-_Static_assert(HEAD_BYTES % PAGE_BYTES == 0, "blocks begin on pages");
-_Static_assert(HEAD_BYTES + 2 * PLACES * BLOCK <= FTC_BOARD_AREA,
+_Static_assert(FTC_LEVEL_HEAD == 2 * PLACES * RECORD, "the head has all records");
+_Static_assert(FTC_LEVEL_HEAD % PAGE_BYTES == 0, "blocks begin on pages");
+_Static_assert(FTC_LEVEL_HEAD + 2 * PLACES * BLOCK <= FTC_BOARD_AREA,
                "the records fit into a rank's area");
 
 struct ftc_level {
@@ -59,7 +59,7 @@ static int populate_marks(struct ftc_level *level, const struct ftc_level_setup 
     int rc = 0;
 
     for (int rank = setup->first; rc == 0 && rank < setup->first + setup->count; rank++)
-        rc = ftc_board_allocate(&level->memory, rank - level->lowest, 0, HEAD_BYTES);
+        rc = ftc_board_allocate(&level->memory, rank - level->lowest, 0, FTC_LEVEL_HEAD);
     return rc;
 }
 
@@ -113,7 +113,7 @@ static unsigned char *rest_of(const struct ftc_level *level, unsigned place, int
     unsigned char *area = area_of(level, rank);
 
     return bytes <= INLINE ? area + place * RECORD + sizeof(struct record)
-                           : area + HEAD_BYTES + place * BLOCK;
+                           : area + FTC_LEVEL_HEAD + place * BLOCK;
 }
 
 /* Allocate memory for the data, so that a full /dev/shm is an error here and not a SIGBUS later. */
@@ -125,7 +125,7 @@ static int populate(struct ftc_level *level, unsigned place, size_t bytes)
         return 0;
     size_t to = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     int rc = ftc_board_allocate(&level->memory, level->rank - level->lowest,
-                                HEAD_BYTES + place * BLOCK + *populated, to - *populated);
+                                FTC_LEVEL_HEAD + place * BLOCK + *populated, to - *populated);
     if (rc == 0)
         *populated = to;
     return rc;

@@ -20,6 +20,8 @@
 
 #define FTC_LEVEL_MOST   (1u << 17) /* bytes of the largest value */
 #define FTC_LEVEL_PLACES 4u         /* W: the record of round r + W overwrites that of round r */
+/* The records of a rank without larger data: so many bytes at the beginning of its area. */
+#define FTC_LEVEL_HEAD 8192u
 
 enum ftc_level_kind { FTC_LEVEL_POST, FTC_LEVEL_WORD };
 

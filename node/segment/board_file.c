@@ -64,11 +64,16 @@ static int populate(void *from, size_t size)
     return rc;
 }
 
-/* Everything but the results and the areas is allocated here, so that a full /dev/shm is an error
- * and no SIGBUS. */
-static int lay_out(struct ftc_board_file *file, const struct ftc_board_layout *layout)
+/* Everything before the results is allocated here, and `head` bytes of each area, so that a full
+ * /dev/shm is an error and no SIGBUS. */
+static int lay_out(struct ftc_board_file *file, const struct ftc_board_layout *layout, size_t head)
 {
-    if (populate(file->base, layout->results) != 0)
+    unsigned char *areas = file->base + layout->end;
+    int rc = layout->results > 0 ? populate(file->base, layout->results) : 0;
+
+    for (int rank = 0; rc == 0 && head > 0 && rank < file->ranks; rank++)
+        rc = populate(areas + (size_t)rank * FTC_BOARD_AREA, head);
+    if (rc != 0)
         return fail("allocate", file->path);
     file->memory = (struct ftc_board_memory){
         .places = (void *)(file->base + layout->places),
@@ -76,12 +81,13 @@ static int lay_out(struct ftc_board_file *file, const struct ftc_board_layout *l
         .posts = file->base + layout->posts,
         .post_stride = layout->post_stride,
         .results = file->base + layout->results,
-        .areas = file->base + layout->end,
+        .areas = areas,
     };
     return FTC_SUCCESS;
 }
 
-static int open_file(struct ftc_board_file *file, const struct ftc_board_layout *layout)
+static int open_file(struct ftc_board_file *file, const struct ftc_board_layout *layout,
+                     size_t head)
 {
     int fd = open(file->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
@@ -89,32 +95,48 @@ static int open_file(struct ftc_board_file *file, const struct ftc_board_layout 
         return fail("open", file->path);
     int rc = map(file, fd);
     close(fd);
-    return rc == FTC_SUCCESS ? lay_out(file, layout) : rc;
+    return rc == FTC_SUCCESS ? lay_out(file, layout, head) : rc;
 }
 
-int ftc_board_file_open(struct ftc_board_file **out, const struct ftc_segment *segment,
-                        uint64_t number, int lowest, int ranks)
+static int open_new(struct ftc_board_file **out, const struct ftc_segment *segment, uint64_t number,
+                    int lowest, int ranks, const struct ftc_board_layout *layout, size_t head)
 {
     struct ftc_board_file *file = calloc(1, sizeof(*file));
-    struct ftc_board_layout layout;
 
     assert(ranks >= 1 && ranks <= FTC_NODE_MAX_RANKS);
     if (file == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
-    ftc_board_layout(&layout, 0, (uint64_t)ranks);
     file->ranks = ranks;
     file->users = 1;
     file->name = number;
     file->use = 1;
-    file->size = layout.end + (uint64_t)ranks * FTC_BOARD_AREA;
+    file->size = layout->end + (uint64_t)ranks * FTC_BOARD_AREA;
     snprintf(file->path, sizeof(file->path), "%s.%llx.%d", segment->path,
              (unsigned long long)number, lowest);
-    int rc = open_file(file, &layout);
+    int rc = open_file(file, layout, head);
     if (rc == FTC_SUCCESS)
         *out = file;
     else
         ftc_board_file_close(file);
     return rc;
+}
+
+int ftc_board_file_open(struct ftc_board_file **out, const struct ftc_segment *segment,
+                        uint64_t number, int lowest, int ranks)
+{
+    struct ftc_board_layout layout;
+
+    ftc_board_layout(&layout, 0, (uint64_t)ranks);
+    return open_new(out, segment, number, lowest, ranks, &layout, 0);
+}
+
+int ftc_board_file_open_areas(struct ftc_board_file **out, const struct ftc_segment *segment,
+                              uint64_t number, int lowest, int ranks, size_t head)
+{
+    struct ftc_board_layout nothing = {0};
+
+    assert(head <= FTC_BOARD_AREA);
+    return open_new(out, segment, number, lowest, ranks, &nothing, head);
 }
 
 void ftc_board_file_unlink(const struct ftc_board_file *file)

@@ -1,9 +1,10 @@
 /*
- * The memory of a board for some ranks of a node: a file of its own in /dev/shm. Each of these
- * ranks opens it by the same name, in any order. A file whose pages nobody has written is a sound
- * board, so it does not matter how far a rank came that died meanwhile. When all have opened it,
- * each removes the name. The kernel takes the memory back when the last of them closes it or dies.
- * When all have left its communicator, another one may take it over.
+ * The memory of a board, or of two levels, for some ranks of a node: a file of its own in /dev/shm.
+ * Each of these ranks opens it by the same name, in any order. A file whose pages nobody has
+ * written is a sound board, and has no record of two levels. So it does not matter how far a rank
+ * came that died meanwhile. When all have opened it, each removes the name. The kernel takes the
+ * memory back when the last of them closes it or dies. When all have left the communicator of a
+ * board, another one may take its memory over.
  */
 #ifndef FTC_NODE_SEGMENT_BOARD_FILE_H
 #define FTC_NODE_SEGMENT_BOARD_FILE_H
@@ -20,6 +21,10 @@ struct ftc_board_file;
  * FTC_ERR_SYSTEM: /dev/shm is full, or a limit is reached; FTC_ERR_NOMEM. */
 int ftc_board_file_open(struct ftc_board_file **out, const struct ftc_segment *segment,
                         uint64_t number, int lowest, int ranks);
+/* The same for the records of two levels (node/board/level.h), of the ranks of this node: the file
+ * has areas alone. The first `head` bytes of each are allocated. */
+int ftc_board_file_open_areas(struct ftc_board_file **out, const struct ftc_segment *segment,
+                              uint64_t number, int lowest, int ranks, size_t head);
 /* Remove the name. Another rank may have done so. */
 void ftc_board_file_unlink(const struct ftc_board_file *file);
 /* Unmaps the memory when its last user closes it. The name stays if nobody has removed it. NULL is

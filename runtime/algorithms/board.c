@@ -172,7 +172,7 @@ static int board_open(struct ftc_comm *comm)
 {
     if (ftc_config_algorithm(&comm->process->config, comm->choice.nodes) ==
             FTC_ALGORITHM_CORRECTED ||
-        (comm->job_ranks != NULL && comm->file == NULL))
+        (comm->job_ranks != NULL && (comm->file == NULL || comm->choice.nodes > 1)))
         return FTC_SUCCESS;
     int rc = check_nodes(comm);
     if (rc != FTC_SUCCESS)

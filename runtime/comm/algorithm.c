@@ -63,6 +63,22 @@ void ftc_algorithms_notice(struct ftc_comm *comm, int rank)
             (*a)->notice(comm, rank);
 }
 
+void ftc_algorithms_leave(struct ftc_comm *comm)
+{
+    FOR_EACH (a, comm)
+        if ((*a)->leaves != NULL)
+            (*a)->leaves(comm);
+}
+
+bool ftc_algorithms_ready(struct ftc_comm *comm)
+{
+    bool ready = false;
+
+    FOR_EACH (a, comm)
+        ready = ready || ((*a)->ready != NULL && (*a)->ready(comm));
+    return ready;
+}
+
 void ftc_algorithms_sleep(struct ftc_comm *comm)
 {
     FOR_EACH (a, comm)

@@ -29,7 +29,9 @@ struct ftc_algorithm {
     /* Takes in a message that it owns. FTC_ERR_PROTO: the sender broke the protocol;
      * FTC_ERR_NOMEM. */
     int (*receive)(struct ftc_comm *comm, int from, struct ftc_buffer *message);
-    void (*received)(struct ftc_comm *comm);    /* the messages that had arrived are taken in */
+    /* The messages that had arrived are taken in. With driven.polls each step of the driver calls
+     * it, so that it goes on by what others have written in shared memory. */
+    void (*received)(struct ftc_comm *comm);
     void (*timer)(struct ftc_comm *comm);       /* comm->algorithm_due_ns has passed */
     int (*awaits)(const struct ftc_comm *comm); /* the rank whose message it awaits; -1: none */
 
@@ -41,7 +43,10 @@ struct ftc_algorithm {
     void (*delivers)(struct ftc_comm *comm, const struct ftc_output *output);
     void (*notice)(struct ftc_comm *comm, int rank); /* the member knows now that rank has failed */
 
+    void (*leaves)(struct ftc_comm *comm); /* its caller frees it, and it is not revoked */
+
     /* --- waiting --- */
+    bool (*ready)(struct ftc_comm *comm);  /* with driven.polls: could `received` go on now? */
     void (*sleeps)(struct ftc_comm *comm); /* before each sleep in a call */
     /* Overwrites *now, which this rank shows in its slot, while the rank waits in the algorithm. */
     void (*activity)(const struct ftc_comm *comm, struct ftc_member_activity *now);
@@ -56,6 +61,8 @@ void ftc_algorithms_called(struct ftc_comm *comm);
 void ftc_algorithms_look(struct ftc_comm *comm, int from, const struct ftc_buffer *message);
 void ftc_algorithms_deliver(struct ftc_comm *comm, const struct ftc_output *output);
 void ftc_algorithms_notice(struct ftc_comm *comm, int rank);
+void ftc_algorithms_leave(struct ftc_comm *comm);
+bool ftc_algorithms_ready(struct ftc_comm *comm); /* is one of them? */
 void ftc_algorithms_sleep(struct ftc_comm *comm);
 void ftc_algorithms_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
 int ftc_algorithms_await(const struct ftc_comm *comm); /* the first answer but -1; else -1 */
@@ -66,5 +73,7 @@ const struct ftc_algorithm *ftc_algorithms_owner(const struct ftc_comm *comm,
 /* Makes comm->levels, and completes the settings of the member, if these have two levels.
  * FTC_ERR_NOMEM, or an error of ftc_level_open(). */
 int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *settings);
+/* Before the first operation, and the same at all members: there are no two levels. */
+void ftc_algorithms_one_level(struct ftc_comm *comm);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "collectives/communicators/number.h"
+#include "node/board/level.h"
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/list.h"
@@ -14,19 +15,58 @@
 #include "runtime/comm/ranks.h"
 #include "runtime/process/progress.h"
 
-static int count_nodes(const struct ftc_comm *comm)
+/* *in_rows: the ranks of each node follow one another. */
+static int count_nodes(const struct ftc_comm *comm, bool *in_rows)
 {
     bool has[FTC_NODE_MAX_NODES] = {false};
-    int nodes = 0;
+    int nodes = 0, rows = 0, before = -1;
 
+    *in_rows = true;
     if (comm->process->alone)
         return 1;
     for (int rank = 0; rank < comm->size; rank++) {
-        int node = ftc_segment_node_of(comm->process->segment, ftc_comm_job_rank(comm, rank));
+        int node = ftc_comm_node_of(comm, rank);
         nodes += !has[node];
+        rows += node != before;
         has[node] = true;
+        before = node;
     }
+    *in_rows = rows == nodes;
     return nodes;
+}
+
+/* The memory that ranks of one node share in a part of the job. Each node has a file of its own:
+ * for a board if there is one node, and else for two levels, if operations go over these. */
+static int open_file(struct ftc_comm *comm)
+{
+    struct ftc_segment *segment = comm->process->segment;
+    bool levels = comm->choice.member.nodes > 1;
+    int lowest = comm->process->rank, count = 0;
+
+    if (!levels && (comm->choice.nodes > 1 ||
+                    ftc_config_algorithm(&comm->process->config, 1) == FTC_ALGORITHM_CORRECTED))
+        return FTC_SUCCESS;
+    for (int rank = 0; rank < comm->size; rank++) {
+        int job_rank = ftc_comm_job_rank(comm, rank);
+        count += ftc_comm_is_local(comm, rank);
+        if (ftc_comm_is_local(comm, rank) && job_rank < lowest)
+            lowest = job_rank;
+    }
+    return levels ? ftc_board_file_open_areas(&comm->file, segment, comm->number, lowest, count,
+                                              FTC_LEVEL_HEAD)
+                  : ftc_board_file_open(&comm->file, segment, comm->number, lowest, count);
+}
+
+static void open_memory(struct ftc_comm *comm)
+{
+    if (comm->file == NULL && open_file(comm) != FTC_SUCCESS) {
+        comm->lacks_memory = true;
+        comm->choice.member.nodes = 0;
+        FTC_LOG(&comm->process->log, FTC_LOG_WARN,
+                "a new communicator of %d ranks goes by messages: no shared memory for it here: %s",
+                comm->size, ftc_last_error());
+    }
+    comm->use = comm->file != NULL ? ftc_board_file_use(comm->file) : 0;
 }
 
 /* L, beside G: the members that this process knows to have failed (communicators.md, C4). */
@@ -57,9 +97,10 @@ static int make_member(struct ftc_comm *comm, const struct ftc_set *agreed)
     return rc;
 }
 
-static int choose_settings(struct ftc_comm *comm)
+static int choose_settings(struct ftc_comm *comm, bool by_messages)
 {
-    int nodes = count_nodes(comm);
+    bool in_rows;
+    int nodes = count_nodes(comm, &in_rows);
     int rc = ftc_flips_parse(comm->process->config.drill_flip, &comm->flips);
 
     if (rc != 0)
@@ -69,8 +110,10 @@ static int choose_settings(struct ftc_comm *comm)
         .nodes = nodes,
         .member = ftc_choice_member(&comm->process->config, comm->size, nodes, comm->rank,
                                     ftc_flips_any(&comm->flips) ? &comm->flips : NULL)};
-    if (comm->job_ranks != NULL) /* a part of the job has no records of two levels */
+    if (!in_rows || by_messages)
         comm->choice.member.nodes = 0;
+    if (comm->job_ranks != NULL && !by_messages && !comm->process->alone)
+        open_memory(comm);
     comm->choice.member.fragment = comm->process->fragment;
     comm->choice.member.communicator = comm->driven.number;
     return ftc_algorithms_settings(comm, &comm->choice.member);
@@ -115,7 +158,14 @@ void ftc_comm_give_up_board(struct ftc_comm *comm)
 void ftc_comm_close_board(struct ftc_comm *comm)
 {
     ftc_comm_give_up_board(comm);
-    close_file(comm);
+    if (comm->levels == NULL) /* that of two levels is mapped until the end */
+        close_file(comm);
+}
+
+void ftc_comm_by_messages(struct ftc_comm *comm)
+{
+    ftc_algorithms_one_level(comm);
+    ftc_comm_close_board(comm);
 }
 
 bool ftc_comm_all_have_left(struct ftc_comm *comm)
@@ -146,7 +196,7 @@ int ftc_comm_cut_off(struct ftc_comm *comm)
     memset(&comm->counted, 0, sizeof(comm->counted));
     comm->noted_ballots = comm->member_due_ns = comm->algorithm_due_ns = 0;
     ftc_progress_due(comm->process, &comm->driven, 0);
-    comm->driven.more = comm->driven.waits = comm->agreeing = false;
+    comm->driven.more = comm->driven.waits = comm->driven.polls = comm->agreeing = false;
     comm->driven.number |= FTC_COMMUNICATOR_REVOKED;
     comm->choice.member.communicator = comm->driven.number;
     comm->choice.member.nodes = 0;
@@ -191,7 +241,7 @@ static int build(struct ftc_comm *comm, const struct ftc_comm_setup *setup)
     if (rc == 0 && (comm->report_failed == NULL || comm->report_corrupt == NULL))
         rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
     if (rc == 0)
-        rc = choose_settings(comm);
+        rc = choose_settings(comm, setup->by_messages);
     if (rc == 0)
         rc = make_member(comm, setup->agreed);
     if (rc == 0 && !comm->process->alone)
@@ -220,7 +270,6 @@ int ftc_comm_open(struct ftc_comm **out, struct ftc_process *process,
     comm->rank = setup->rank;
     comm->size = setup->size;
     comm->file = setup->file;
-    comm->use = setup->file != NULL ? ftc_board_file_use(setup->file) : 0;
     comm->number = comm->driven.number = setup->number;
     comm->ran = -1;
     if (setup->job_ranks != NULL) {

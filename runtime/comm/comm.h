@@ -147,13 +147,15 @@ struct ftc_comm {
     /* --- the caller's alone: used without the lock --- */
     atomic_ullong called; /* operations that the caller has called; the slot shows it, too */
     struct ftc_snapshot snapshot; /* the sets L and G that the caller sees */
-    /* Every collective goes over the board. NULL: all go by messages. */
+    /* Every collective goes over the board. NULL: all go by messages, or over two levels. */
     struct ftc_board *board;
-    struct ftc_board_file *file; /* its memory; NULL: in the segment */
-    bool left;                   /* this rank has given up the board, and its memory is there */
-    uint64_t use;                /* of its memory, as ftc_board_file_use() counts */
-    int leaver;                  /* if left: all ranks before this one have left, too, or failed */
-    struct ftc_history history;  /* the last blocking call */
+    /* The memory of the board or of the two levels. NULL: in the segment; or there is none. */
+    struct ftc_board_file *file;
+    bool lacks_memory;          /* there should be a file, and it could not be opened here */
+    bool left;                  /* this rank has given up the board, and its memory is there */
+    uint64_t use;               /* of its memory, as ftc_board_file_use() counts */
+    int leaver;                 /* if left: all ranks before this one have left, too, or failed */
+    struct ftc_history history; /* the last blocking call */
     /* |G|, as the slot shows it for the world. Also read without the lock. */
     _Atomic uint32_t agreed_count;
     struct ftc_peer peer; /* of the board */
@@ -191,8 +193,9 @@ struct ftc_comm_setup {
     uint64_t number;
     int rank, size;       /* of this process in it, and how many it has */
     const int *job_ranks; /* by rank, copied; NULL: the world */
-    /* Of a part of the job: the memory of its board, which the communicator closes. NULL: it has
-     * no board. */
+    bool by_messages;     /* its ranks share no memory */
+    /* Of a part of the job: memory of a board that it takes over, and closes. NULL: it opens its
+     * own, if its ranks share memory. If that fails, it is no error: comm->lacks_memory. */
     struct ftc_board_file *file;
     const struct ftc_set *agreed; /* G at first; NULL: empty */
     /* What makes and ends it (collectives/communicators/communicators.h). */
@@ -215,6 +218,9 @@ void ftc_comm_give_up_board(struct ftc_comm *comm);
 bool ftc_comm_all_have_left(struct ftc_comm *comm);
 /* Gives up the board with its memory. */
 void ftc_comm_close_board(struct ftc_comm *comm);
+
+/* Before the first operation: all members go without shared memory, since one lacks it. */
+void ftc_comm_by_messages(struct ftc_comm *comm);
 
 /* The operations under way have ended, at whatever stage they are. What follows goes by messages,
  * as agreements after the revoke (docs/design/communicators.md, C9). FTC_ERR_NOMEM. */

@@ -230,7 +230,7 @@ static void noticed(struct ftc_driven *driven)
     struct ftc_comm *comm = comm_of(driven);
 
     ftc_publish_noticed(comm);
-    if (comm->file != NULL) /* the launcher does not know this board */
+    if (comm->file != NULL && comm->levels == NULL) /* the launcher does not know this board */
         ftc_board_ring_own(comm->file, comm->size);
 }
 
@@ -329,6 +329,11 @@ static bool after_messages(struct ftc_driven *driven)
     return true;
 }
 
+static bool ready(struct ftc_driven *driven)
+{
+    return ftc_algorithms_ready(comm_of(driven));
+}
+
 static int awaits(const struct ftc_driven *driven)
 {
     const struct ftc_comm *comm = (const struct ftc_comm *)driven;
@@ -355,6 +360,7 @@ const struct ftc_driven_ops ftc_comm_ops = {
     .receive = receive_message,
     .datagram = receive_datagram,
     .after = after_messages,
+    .ready = ready,
     .awaits = awaits,
     .rests = rests,
     .beat = beat,

@@ -193,16 +193,17 @@ static void end_closing(struct ftc_comm_engine *engine, uint64_t number)
 static void begin(struct ftc_comm_engine *engine, const struct ftc_communicators_output *output)
 {
     struct ftc_communicator *c = output->communicator;
+    bool temporary = ftc_communicator_is_temporary(output->number);
     struct ftc_comm_setup setup = {.number = output->number,
                                    .rank = ftc_communicator_self(c),
                                    .size = ftc_communicator_size(c),
                                    .job_ranks = ftc_communicator_job_ranks(c),
+                                   .by_messages = temporary,
                                    .agreed = output->agreed,
                                    .communicator = c};
     struct ftc_comm *comm;
-    bool temporary = ftc_communicator_is_temporary(output->number);
-    bool sound = temporary || ftc_spare_open(engine->process, &setup, output->spare);
 
+    setup.file = ftc_spare_take(engine->process, output->spare, setup.size, setup.job_ranks);
     ftc_progress_must(engine->process,
                       ftc_comm_open(&comm, engine->process, &setup,
                                     temporary ? engine->messages : engine->children));
@@ -210,8 +211,8 @@ static void begin(struct ftc_comm_engine *engine, const struct ftc_communicators
     if (comm->use > 1)
         end_closing(engine, output->spare);
     if (!temporary)
-        ftc_progress_must(engine->process,
-                          ftc_communicators_opened(engine->set, output->number, sound));
+        ftc_progress_must(engine->process, ftc_communicators_opened(engine->set, output->number,
+                                                                    !comm->lacks_memory));
 }
 
 /* The started call of this ticket. NULL: it is a closing, or its request has ended. */
@@ -245,10 +246,10 @@ static void created(struct ftc_comm_engine *engine, const struct ftc_communicato
     end_started(engine, output, output->status);
     if (child == NULL)
         return;
-    if (ftc_communicator_by_messages(output->child))
-        ftc_comm_close_board(child);
-    else if (child->file != NULL)
+    if (child->file != NULL)
         ftc_board_file_unlink(child->file);
+    if (ftc_communicator_by_messages(output->child))
+        ftc_comm_by_messages(child);
     if (!ftc_communicator_is_temporary(output->number))
         child->parent = output->number;
     child->opened = true;
@@ -523,6 +524,7 @@ static void free_one(struct ftc_comm *comm)
 {
     bool small = comm->board != NULL && ftc_board_is_small(comm->board);
 
+    ftc_algorithms_leave(comm);
     ftc_comm_give_up_board(comm);
     if (ftc_comm_is_revoked(comm)) /* the closing is an agreement */
         ftc_comm_close_board(comm);

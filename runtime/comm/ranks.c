@@ -43,6 +43,11 @@ void ftc_comm_accuse(struct ftc_comm *comm, int rank, const char *what)
     ftc_progress_accuse(comm->process, ftc_comm_job_rank(comm, rank), what);
 }
 
+int ftc_comm_node_of(const struct ftc_comm *comm, int rank)
+{
+    return ftc_segment_node_of(comm->process->segment, ftc_comm_job_rank(comm, rank));
+}
+
 bool ftc_comm_is_local(const struct ftc_comm *comm, int rank)
 {
     return ftc_segment_is_local(comm->process->segment, ftc_comm_job_rank(comm, rank));

@@ -30,6 +30,7 @@ void ftc_comm_drop_members(struct ftc_comm *comm);
 void ftc_comm_send(struct ftc_comm *comm, int rank, struct ftc_buffer *head,
                    const struct ftc_value *value, bool urgent);
 void ftc_comm_accuse(struct ftc_comm *comm, int rank, const char *what);
+int ftc_comm_node_of(const struct ftc_comm *comm, int rank);
 bool ftc_comm_is_local(const struct ftc_comm *comm, int rank);    /* is it on this node? */
 bool ftc_comm_is_declared(const struct ftc_comm *comm, int rank); /* as the segment has it */
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-
 #define MOST       16 /* spares of a process */
 #define MOST_RANKS 64 /* of a communicator: one page of small buffers each is not much */
 
@@ -91,9 +89,8 @@ void ftc_spare_offered(struct ftc_process *process, uint64_t number, uint64_t ti
         spare->ticket = ticket;
 }
 
-/* NULL: it had other members. */
-static struct ftc_board_file *take(struct ftc_process *process, uint64_t number, int size,
-                                   const int *job_ranks)
+struct ftc_board_file *ftc_spare_take(struct ftc_process *process, uint64_t number, int size,
+                                      const int *job_ranks)
 {
     struct ftc_spare **link = find(process, number), *spare = *link;
 
@@ -104,38 +101,6 @@ static struct ftc_board_file *take(struct ftc_process *process, uint64_t number,
     drop(process, link);
     ftc_board_file_renew(file);
     return file;
-}
-
-static int node_of(const struct ftc_process *process, int job_rank)
-{
-    return ftc_segment_node_of(process->segment, job_rank);
-}
-
-/* A child whose members are on one node has a board, if the world has or had one. False: there is
- * no room for it. */
-bool ftc_spare_open(struct ftc_process *process, struct ftc_comm_setup *setup, uint64_t spare)
-{
-    int lowest = setup->job_ranks[0];
-
-    setup->file = take(process, spare, setup->size, setup->job_ranks);
-    if (setup->file != NULL)
-        return true;
-
-    if (process->alone || ftc_config_algorithm(&process->config, 1) == FTC_ALGORITHM_CORRECTED)
-        return true;
-    for (int i = 1; i < setup->size; i++) {
-        if (node_of(process, setup->job_ranks[i]) != node_of(process, lowest))
-            return true;
-        if (setup->job_ranks[i] < lowest)
-            lowest = setup->job_ranks[i];
-    }
-    if (ftc_board_file_open(&setup->file, process->segment, setup->number, lowest, setup->size) ==
-        FTC_SUCCESS)
-        return true;
-    FTC_LOG(&process->log, FTC_LOG_WARN,
-            "a new communicator of %d ranks goes by messages: no shared memory for it here: %s",
-            setup->size, ftc_last_error());
-    return false;
 }
 
 void ftc_spare_drop_offered(struct ftc_process *process, uint64_t ticket)

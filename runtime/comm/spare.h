@@ -17,9 +17,10 @@ uint64_t ftc_spare_offer(const struct ftc_comm *parent);
 /* That creation has this ticket. */
 void ftc_spare_offered(struct ftc_process *process, uint64_t number, uint64_t ticket);
 
-/* Opens the memory of a child, if it has a board: a new file, or, cleared, that of communicator
- * `spare` if it had the same members. False: there is no room for it. */
-bool ftc_spare_open(struct ftc_process *process, struct ftc_comm_setup *setup, uint64_t spare);
+/* The memory of communicator `number`, cleared, for a child of these members, which closes it.
+ * NULL: it had others, or `number` is 0. */
+struct ftc_board_file *ftc_spare_take(struct ftc_process *process, uint64_t number, int size,
+                                      const int *job_ranks);
 
 /* The creation with this ticket has ended: what it offered was taken or is dropped. */
 void ftc_spare_drop_offered(struct ftc_process *process, uint64_t ticket);

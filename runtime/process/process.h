@@ -101,6 +101,7 @@ struct ftc_driven_ops {
     bool (*datagram)(struct ftc_driven *driven, int from, struct ftc_buffer *payload);
     /* Do what is due after messages were taken in. True: there was something to do. */
     bool (*after)(struct ftc_driven *driven);
+    bool (*ready)(struct ftc_driven *driven);       /* it polls: is there what it waits for? */
     int (*awaits)(const struct ftc_driven *driven); /* the rank whose message it awaits, or -1 */
     void (*rests)(struct ftc_driven *driven);       /* there is nothing more to do now */
     void (*beat)(struct ftc_driven *driven);        /* with each heartbeat */
@@ -116,6 +117,7 @@ struct ftc_driven {
     uint64_t due_ns; /* when a timer of it is due; 0: none is set */
     bool more;       /* it has work left, which `after` does */
     bool waits;      /* a call waits for a delivery: steps take in many messages */
+    bool polls;      /* it waits for what others write in shared memory, for which `after` looks */
 };
 
 struct ftc_comm_engine;

@@ -253,7 +253,7 @@ static bool step_active(struct ftc_process *process)
     for (driven = process->active; driven != NULL; driven = driven->next_active)
         any |= driven->ops->after(driven);
     while ((driven = *link) != NULL) {
-        driven->active = driven->more || driven->waits || driven->due_ns != 0;
+        driven->active = driven->more || driven->waits || driven->polls || driven->due_ns != 0;
         if (driven->active)
             link = &driven->next_active;
         else
@@ -275,16 +275,16 @@ bool ftc_progress_step(struct ftc_process *process)
     any |= process->engine_ops->after(process);
     ftc_progress_must(process, process->transport->ops->flush(process->transport, &idle));
     process->clogged = !idle;
-    return any;
+    return any || process->delivered;
 }
 
 /* --- before a sleep --- */
 
 static bool has_more(const struct ftc_process *process)
 {
-    const struct ftc_driven *driven = process->active;
+    struct ftc_driven *driven = process->active;
 
-    while (driven != NULL && !driven->more)
+    while (driven != NULL && !driven->more && !(driven->polls && driven->ops->ready(driven)))
         driven = driven->next_active;
     return driven != NULL;
 }

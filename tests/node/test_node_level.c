@@ -54,7 +54,8 @@ static void setup_in_segment(void)
 static void setup_in_file(void)
 {
     make_job();
-    ck_assert_int_eq(ftc_board_file_open(&file, job.segment, COMMUNICATOR, 4, 5), 0);
+    ck_assert_int_eq(
+        ftc_board_file_open_areas(&file, job.segment, COMMUNICATOR, 4, 5, FTC_LEVEL_HEAD), 0);
     one = open_level(4);
     two = open_level(5);
 }

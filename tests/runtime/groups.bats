@@ -10,19 +10,24 @@ setup() {
     printf "[detector]\nheartbeat_timeout_ms = 20000\n" >"$XDG_CONFIG_HOME/ftcoll.ini"
 }
 
+# play STORY WAY: $status and $output are those of the story.
+play() {
+    local command=("$FTRUN" -np 6 --timeout ${GROUPS_LOOPS:+3}250)
+    case $2 in
+    board) ;;
+    messages) command+=(--set collectives.algorithm=corrected) ;;
+    nodes) command=("$FTRUN" --engine local -np 2 "$FTRUN" --engine pmix -np 6 --timeout ${GROUPS_LOOPS:+3}250) ;;
+    esac
+    run timeout -s KILL ${GROUPS_LOOPS:+3}280 "${command[@]}" "$GROUPS_APP" "$1" 3>&-
+    echo "$1, $2: exit code $status: $output"
+}
+
 # tells STORY SURVIVORS WAY...: the story ends well at the survivors, in each of these ways.
 tells() {
-    local story=$1 survivors=$2 way command
+    local story=$1 survivors=$2 way
     shift 2
     for way; do
-        command=("$FTRUN" -np 6 --timeout ${GROUPS_LOOPS:+3}250)
-        case $way in
-        board) ;;
-        messages) command+=(--set collectives.algorithm=corrected) ;;
-        nodes) command=("$FTRUN" --engine local -np 2 "$FTRUN" --engine pmix -np 6 --timeout ${GROUPS_LOOPS:+3}250) ;;
-        esac
-        run timeout -s KILL ${GROUPS_LOOPS:+3}280 "${command[@]}" "$GROUPS_APP" "$story" 3>&-
-        echo "$story, $way: exit code $status: $output"
+        play "$story" "$way"
         [ "$status" -eq 0 ]
         [ "$(grep -c "^rank .: well$" <<<"$output")" -eq "$survivors" ]
         [ -z "${OWN_SHM:-}" ] || [ -z "$(find /dev/shm -name "ftcoll-*")" ]
@@ -36,6 +41,30 @@ tells() {
 
 @test "a rank that dies has failed in all communicators; the survivors shrink, twice" {
     tells deaths 4 board messages nodes
+}
+
+@test "communicators go over two levels where the world does, or have a board" {
+    tells ways 6 board messages nodes
+}
+
+@test "delegates of a communicator on two nodes die at any step" {
+    local point
+    for point in call:20 return:20 deliver:20 send:40 send:41 send:42 send:43 send:44 send:45; do
+        FTCOLL_TEST_DIE="5@$point,2@$point" tells delegates 4 nodes
+    done
+}
+
+@test "a rank frees what others wait in: the job ends with 116, and a line says so" {
+    local way
+    for way in board messages nodes; do
+        play leaves "$way"
+        [ "$status" -eq 116 ]
+        grep "rank 1 has freed the communicator" <<<"$output" | grep -q "in allreduce"
+    done
+}
+
+@test "where a rank lacks the memory of a communicator, all go by messages" {
+    tells lacks 6 board nodes
 }
 
 @test "the listed ranks alone make groups, of which two overlap, and one lists a dead rank" {

@@ -5,6 +5,8 @@
  */
 #include <ftcoll.h>
 
+#include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -190,6 +192,92 @@ static void deaths(void)
     give_up(rest);
     MUST(present(world) == (left & ~BIT(4)));
     consists_of(last, RANKS - 2, last_ranks);
+}
+
+/* By which algorithm its last operation ran. */
+static const char *way_of(ftc_comm *comm)
+{
+    ftc_report report = {.struct_size = sizeof(report)};
+
+    MUST(ftc_last_report(comm, &report) == FTC_SUCCESS);
+    return report.algorithm;
+}
+
+static bool same_way(ftc_comm *comm)
+{
+    MUST(present(comm) == EVERYBODY && present(world) == EVERYBODY);
+    return strcmp(way_of(comm), way_of(world)) == 0;
+}
+
+/* Where the world goes over two levels, so do communicators in which the ranks of a node follow one
+ * another, in whatever order. On one node all have a board. */
+static void ways(void)
+{
+    static const int turned[] = {4, 5, 3, 1, 0, 2};
+    int place = 0;
+
+    bool nodes = present(world) == EVERYBODY && strcmp(way_of(world), "levels") == 0;
+    while (turned[place] != me)
+        place++;
+    ftc_comm *backwards = part_of(world, 0, -me), *swapped = part_of(world, 0, place);
+    ftc_comm *mixed = part_of(world, 0, me % 2), *some = part_of(world, me == 1, me);
+
+    consists_of(swapped, RANKS, turned);
+    MUST(same_way(backwards) && same_way(swapped) && same_way(copy_of(swapped)));
+    MUST(same_way(mixed) != nodes);
+    if (me != 1) {
+        MUST(present(some) == (EVERYBODY & ~BIT(1)));
+        MUST(!nodes || strcmp(way_of(some), "levels") == 0);
+    }
+}
+
+/* In a communicator that counts backwards ranks die as FTCOLL_TEST_DIE says. On two nodes of three
+ * ranks each, the delegates are ranks 5 and 2. */
+static void delegates(void)
+{
+    ftc_comm *backwards = part_of(world, 0, -me);
+
+    for (int i = 0; i < 40; i++) {
+        uint64_t root = 1, here = present(backwards);
+        MUST((here | failed(backwards)) == EVERYBODY);
+        int rc = ftc_bcast(&root, 1, FTC_UINT64, i % RANKS, backwards);
+        MUST(rc == FTC_SUCCESS || rc == FTC_ERR_ROOT_FAILED);
+    }
+    give_up(backwards);
+}
+
+/* Rank 1 frees a communicator in which the others call an operation: the job ends. */
+static void leaves(void)
+{
+    ftc_comm *copy = copy_of(world);
+
+    MUST(present(copy) == EVERYBODY);
+    MUST(me == 1 || present(copy) == 0); /* this call does not return */
+    give_up(copy);
+    (void)ftc_barrier(world);
+}
+
+/* There are files where the ranks of a copy that are the lowest of their node want their memory. So
+ * one rank at least lacks it, and all go by messages. */
+static void lacks(void)
+{
+    glob_t segments;
+
+    MUST(glob("/dev/shm/ftcoll-*", 0, NULL, &segments) == 0);
+    for (size_t i = 0; me == 0 && i < segments.gl_pathc; i++) {
+        char path[256];
+        snprintf(path, sizeof(path), "%s.%llx.%d", segments.gl_pathv[i], (1ull << 24) + RANKS - 1,
+                 i == 0 ? 0 : RANKS / 2);
+        int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+        MUST(fd >= 0 && write(fd, "no", 2) == 2 && close(fd) == 0);
+    }
+    globfree(&segments);
+    MUST(present(world) == EVERYBODY);
+    ftc_comm *copy = copy_of(world);
+    MUST(strcmp(ftc_comm_name(copy), "1.5") == 0 && present(copy) == EVERYBODY);
+    MUST(strcmp(way_of(copy), "board") != 0 && strcmp(way_of(copy), "levels") != 0);
+    MUST(present(copy_of(copy)) == EVERYBODY && present(copy) == EVERYBODY);
+    give_up(copy);
 }
 
 static ftc_comm *group_of(ftc_comm *comm, int count, const int ranks[], int tag)
@@ -489,6 +577,10 @@ static const struct {
     {"revokes-at-the-end", revokes_at_the_end},
     {"many", many},
     {"loop", loop},
+    {"ways", ways},
+    {"delegates", delegates},
+    {"leaves", leaves},
+    {"lacks", lacks},
 };
 
 int main(int argc, char **argv)

@@ -34,7 +34,7 @@ static ftc_comm *open_part(ftc_comm *world, bool board)
 {
     struct ftc_process *process = world->process;
     struct ftc_comm_setup setup = {
-        .number = NUMBER, .size = world->size / 2, .job_ranks = job_ranks};
+        .number = NUMBER, .size = world->size / 2, .job_ranks = job_ranks, .by_messages = !board};
     ftc_comm *part;
 
     for (int rank = 0; rank < setup.size; rank++) {
@@ -42,8 +42,6 @@ static ftc_comm *open_part(ftc_comm *world, bool board)
         if (job_ranks[rank] == world->rank)
             setup.rank = rank;
     }
-    if (board && ftc_board_file_open(&setup.file, process->segment, NUMBER, 1, setup.size) != 0)
-        wrong("no memory for a board", world->rank);
     ftc_turn_lock(process);
     int rc = ftc_comm_open(&part, process, &setup, ftc_algorithms);
     ftc_turn_unlock(process);

@@ -17,6 +17,13 @@ run_app() {
     done
 }
 
+# over_nodes STORY: on two nodes of three ranks, over two levels
+over_nodes() {
+    run timeout -s KILL 60 "$FTRUN" --engine local -np 2 "$FTRUN" --engine pmix -np 6 "$REQUESTS_APP" "$1" "$seed" 3>&-
+    echo "$1, seed $seed: exit $status: $output"
+    [ "$(grep -c "requests_app: done" <<<"$output")" -eq 6 ]
+}
+
 @test "each form gives what its blocking form gives" {
     run_app 1 "" equal 1
     run_app 2 "" equal 2
@@ -26,6 +33,13 @@ run_app() {
 @test "16 are under way, and end in any order" {
     run_app 1 "" many 1
     run_app 5 "" many 5
+}
+
+@test "over two nodes, on two levels" {
+    local story
+    for story in equal many two revoke; do
+        over_nodes "$story"
+    done
 }
 
 @test "a wait for a rank that is late ends in time" {
@@ -51,6 +65,8 @@ run_app() {
 # A ring that gets lost costs a heartbeat period, which is longer here than the app waits.
 @test "operations go on while all ranks compute" {
     run_app 4 "--set detector.heartbeat_period_ms=20000 --set detector.heartbeat_timeout_ms=60000" away 4
+    printf "[detector]\nheartbeat_period_ms = 20000\nheartbeat_timeout_ms = 600000\n" >"$TMPDIR/ftcoll.ini"
+    XDG_CONFIG_HOME=$TMPDIR over_nodes away
 }
 
 @test "a process that was started by hand has requests, too" {
