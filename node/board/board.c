@@ -391,6 +391,67 @@ FTC_HOT static int broadcast(struct ftc_board *b)
     return status;
 }
 
+/* --- the round of a started operation --- */
+
+bool ftc_board_root_is_heard(struct ftc_board *b)
+{
+    return root_posted_or_failed(b);
+}
+
+static int end_broadcast(struct ftc_board *b)
+{
+    int root = b->call->signature.root;
+    bool came = b->leaving == 0 && !ftc_set_has(&b->agreed, root);
+
+    if (came && b->rank != root)
+        copy_block(b, root, true, NULL);
+    ftc_board_finish(b, false);
+    decide(b, NULL);
+    return came ? FTC_SUCCESS : FTC_ERR_ROOT_FAILED;
+}
+
+static void end_reduce(struct ftc_board *b)
+{
+    const struct ftc_signature *s = &b->call->signature;
+
+    ftc_board_look(b);
+    b->nothing_new = false;
+    if (b->rank == s->root)
+        ftc_board_take_round(b);
+    ftc_board_finish(b, false);
+    name_missing(b);
+    if (b->leaving > 0)
+        all_back(b);
+}
+
+/* Each member says in its word that it has finished the round, because its next post may have been
+ * made before. */
+static void end_collecting(struct ftc_board *b)
+{
+    ftc_board_take_round(b);
+    if (FTC_BOARD_MUTATED(AHEAD_UNFINISHED))
+        b->round++;
+    else
+        ftc_board_finish(b, FTC_BOARD_MUTATED(AHEAD_SETTLED));
+    b->met = true;
+    decide(b, NULL);
+}
+
+int ftc_board_end_round(struct ftc_board *b)
+{
+    const struct ftc_signature *s = &b->call->signature;
+
+    if (FTC_BOARD_MUTATED(AHEAD_ROOT_SKIPPED) && s->root >= 0 && ftc_set_has(&b->agreed, s->root))
+        b->round--; /* ends where it began */
+    if (ftc_board_root_posts(b))
+        return end_broadcast(b);
+    if (ftc_call_table[s->kind].rooted)
+        end_reduce(b);
+    else
+        end_collecting(b);
+    return FTC_SUCCESS;
+}
+
 /* --- calls --- */
 
 FTC_HOT static int run(struct ftc_board *b)
@@ -420,7 +481,7 @@ FTC_HOT static int run(struct ftc_board *b)
 /* A sender in a broadcast or a plain reduce waits for nobody, so perhaps nobody ever compares the
  * call that it posted. So a digest of such calls is part of its later posts. Ranks that called
  * different things are found by the next post that is read, except with a chance of 1 in 256. */
-FTC_HOT static void remember(struct ftc_board *b, const struct ftc_signature *s)
+FTC_HOT void ftc_board_remember(struct ftc_board *b, const struct ftc_signature *s)
 {
     uint64_t word = (uint64_t)s->kind << 48 ^ (uint64_t)s->type << 40 ^
                     (uint64_t)s->operator_code << 32 ^ (uint64_t)(uint32_t)s->root;
@@ -429,6 +490,12 @@ FTC_HOT static void remember(struct ftc_board *b, const struct ftc_signature *s)
         return;
     b->earlier = (b->earlier ^ word) * FTC_BOARD_GOLDEN;
     b->earlier = (b->earlier ^ s->size) * FTC_BOARD_GOLDEN;
+}
+
+FTC_HOT void ftc_board_sign(const struct ftc_board *b, struct ftc_signature *mine, uint64_t *check)
+{
+    mine->earlier = (uint8_t)(b->earlier >> 56);
+    *check = ftc_board_check_of(b, mine);
 }
 
 /* Free a large copy, because no later call may need it. */
@@ -446,15 +513,14 @@ FTC_HOT int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, voi
     assert(b->call == NULL && !b->revoked);
     b->call = call;
     b->mine = call->signature;
-    b->mine.earlier = (uint8_t)(b->earlier >> 56);
-    b->check = ftc_board_check_of(b, &b->mine);
+    ftc_board_sign(b, &b->mine, &b->check);
     b->receive = receive;
     b->restarts = b->write_offs = 0;
     b->paired = false;
     b->begun = b->round;
     b->op++;
     int status = run(b);
-    remember(b, &call->signature);
+    ftc_board_remember(b, &call->signature);
     forget_kept(b);
     b->call = NULL;
     if (b->revoked)
@@ -474,31 +540,6 @@ void ftc_board_decided(struct ftc_board *b, uint64_t op, const struct ftc_set *f
 }
 
 /* --- looking in --- */
-
-/* The ranks whose posts are not there yet. If all are there, this rank waits for the result. */
-static void who_is_awaited(const struct ftc_board *b, struct ftc_board_activity *activity)
-{
-    for (int i = 0; i < b->members; i++)
-        if (ftc_board_awaits(b, b->member[i]) && activity->waits++ == 0)
-            activity->waits_for = b->member[i];
-    activity->wait = activity->waits > 0 ? FTC_BOARD_WAITS_POST : FTC_BOARD_WAITS_RESULT;
-}
-
-void ftc_board_activity(const struct ftc_board *b, struct ftc_board_activity *activity)
-{
-    *activity = (struct ftc_board_activity){.op = b->op, .waits_for = -1};
-    if (b->call == NULL)
-        return;
-    activity->signature = &b->call->signature;
-    activity->op = b->op - 1;
-    if (b->awaited_end == 0) {
-        who_is_awaited(b, activity);
-        return;
-    }
-    activity->wait = FTC_BOARD_WAITS_ROOM;
-    activity->waits_for = b->awaited;
-    activity->waits = 1;
-}
 
 uint64_t ftc_board_operations(const struct ftc_board *b)
 {

@@ -104,6 +104,38 @@ void ftc_board_revoke(struct ftc_board *board);
  */
 int ftc_board_call(struct ftc_board *board, const struct ftc_call *call, void *receive);
 
+/*
+ * Operations that are started. They end one after the other, in the order of their start. Each
+ * takes one round, and this rank posts for it as soon as there is room. All ranks must start the
+ * same operations: a call does not match one that is started. No call may be made while any is
+ * left.
+ */
+struct ftc_board_operation {
+    const struct ftc_call
+        *call; /* as for ftc_board_call(); kept until the end, as the buffers are */
+    void *receive;
+    int status; /* once it has ended: what ftc_board_call() would have returned */
+    /* The board's own. */
+    struct ftc_board_operation *next;
+    struct ftc_signature mine;
+    uint64_t check;
+};
+
+/* Can this call be started? The answer is alike at all ranks, whatever was decided. If not, make
+ * the call. */
+bool ftc_board_may_start(const struct ftc_board *board, const struct ftc_call *call);
+/* The caller fills in `call` and `receive`. Does not wait. */
+void ftc_board_start(struct ftc_board *board, struct ftc_board_operation *operation);
+/* Do what can be done without waiting. Returns an operation that has ended, of which
+ * ftc_board_report() tells until the next call; NULL: there is none. After a revoke all end with
+ * FTC_ERR_REVOKED, and no call may be made. Whoever waits elsewhere calls ftc_board_check_own(),
+ * too. */
+struct ftc_board_operation *ftc_board_advance(struct ftc_board *board);
+/* The first one, which is under way. NULL: there is none. */
+struct ftc_board_operation *ftc_board_under_way(const struct ftc_board *board);
+/* As ftc_board_advance(), but wait until the first one has ended. NULL: there is none. */
+struct ftc_board_operation *ftc_board_wait(struct ftc_board *board);
+
 /* Check this rank's own marks and its own word finished. If they were damaged, others would wait
  * for this rank for ever. The board checks them before each sleep of its own; a rank that sleeps
  * elsewhere calls this before. */

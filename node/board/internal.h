@@ -1,7 +1,7 @@
-/* The inside of the board. Private to node/. The files are board.c (life, calls), post.c (posting),
- * judge.c (whether a post is sound), pair.c (pairs), round.c (collecting rounds), gather.c (values
- * that stay apart), wait.c (waiting and waking), members.c (the members of a round) and kept.c (a
- * copy of an input). */
+/* The inside of the board. Private to node/. The files are board.c (life, calls), ahead.c (started
+ * operations), post.c (posting), judge.c (whether a post is sound), pair.c (pairs), round.c
+ * (collecting rounds), gather.c (values that stay apart), wait.c (waiting and waking), members.c
+ * (the members of a round) and kept.c (a copy of an input). */
 #ifndef FTC_NODE_BOARD_INTERNAL_H
 #define FTC_NODE_BOARD_INTERNAL_H
 
@@ -36,6 +36,7 @@ struct ftc_board {
     uint64_t op;           /* how many calls were made */
     uint64_t round;        /* the number of the round under way, or of the next one */
     uint64_t own_finished; /* what this rank has stored in its word finished */
+    int started;           /* how many operations are started and have not ended */
 
     struct ftc_set agreed; /* G */
     struct ftc_set known;  /* L */
@@ -95,6 +96,12 @@ struct ftc_board {
     int awaited;                 /* this rank waits until `awaited` has finished ... */
     uint64_t awaited_end;        /* ... the rounds before awaited_end; 0: it does not wait so */
     unsigned char bits[FTC_NODE_MAX_RANKS / 8]; /* validate: L to post, then the union */
+
+    /* Operations that were started ("Ahead"). The first one is the call under way. */
+    struct ftc_board_operation *first, *last;
+    struct ftc_board_operation *unposted; /* the first that this rank has not posted for */
+    uint64_t unposted_round;              /* its round, or that of the next operation */
+    struct ftc_call sliced;               /* the first one, if its result overwrites its input */
 };
 
 static inline struct ftc_board_place *ftc_board_place(const struct ftc_board *b, uint64_t round)
@@ -102,12 +109,29 @@ static inline struct ftc_board_place *ftc_board_place(const struct ftc_board *b,
     return &b->memory.places[round % FTC_BOARD_DEPTH];
 }
 
-static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b, uint64_t round,
-                                                       int rank)
+/* The place in which a started operation has its post. */
+static inline struct ftc_board_post *ftc_board_post_ahead(const struct ftc_board *b, uint64_t round,
+                                                          int rank)
+{
+    return (struct ftc_board_post *)(void *)b->memory.ahead + (size_t)rank * FTC_BOARD_DEPTH +
+           round % FTC_BOARD_DEPTH;
+}
+
+/* The place in which a call has its post. */
+static inline struct ftc_board_post *ftc_board_post_of_call(const struct ftc_board *b,
+                                                            uint64_t round, int rank)
 {
     return (struct ftc_board_post *)(void *)(b->memory.posts +
                                              round % FTC_BOARD_DEPTH * b->memory.post_stride) +
            rank;
+}
+
+static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b, uint64_t round,
+                                                       int rank)
+{
+    if (__builtin_expect(b->started > 0, 0))
+        return ftc_board_post_ahead(b, round, rank);
+    return ftc_board_post_of_call(b, round, rank);
 }
 
 /* --- what a call is, for the board --- */
@@ -143,6 +167,17 @@ static inline size_t ftc_board_block_size(const struct ftc_board *b, size_t left
 struct ftc_board_part {
     size_t from, at, size;
 };
+
+/* --- board/board.c --- */
+
+/* Complete the signature of the next call by the digest of earlier ones, and make its check. */
+void ftc_board_sign(const struct ftc_board *b, struct ftc_signature *mine, uint64_t *check);
+/* A call was made, or started: its signature goes into the digest. */
+void ftc_board_remember(struct ftc_board *b, const struct ftc_signature *s);
+/* Has the root of this broadcast or scatter posted, or failed? */
+bool ftc_board_root_is_heard(struct ftc_board *b);
+/* The only round of a started operation is over. Deliver, and decide. Returns its status. */
+int ftc_board_end_round(struct ftc_board *b);
 
 /* --- board/gather.c --- */
 
@@ -188,6 +223,8 @@ enum ftc_board_pair ftc_board_pair_combine(struct ftc_board *b, const void **inp
 /* Post a block of this round for `reader`. This rank has `bytes` of it; readers use no more. False:
  * the board was revoked while this rank waited for room, and nothing is posted. */
 bool ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader);
+/* Is there room for a post of `bytes` in this round? Does not wait. */
+bool ftc_board_has_room(struct ftc_board *b, uint64_t round, size_t bytes);
 /* The data of a sound post of this round. The place of the data is checked. */
 const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
                                     const struct ftc_board_post *post, size_t bytes);
@@ -218,6 +255,12 @@ struct ftc_board_part ftc_board_slice(const struct ftc_board *b);
  * the call has a merge function. */
 void ftc_board_combine_two(const struct ftc_call *call, const unsigned char *first,
                            const unsigned char *second, unsigned char *out, size_t size);
+
+/* The round of a started operation, in which each member combines for itself: begin it, look
+ * whether it is over, and write what this rank wants of it. */
+void ftc_board_begin_round(struct ftc_board *b);
+bool ftc_board_round_is_over(struct ftc_board *b);
+void ftc_board_take_round(struct ftc_board *b);
 
 /* --- board/judge.c --- */
 
@@ -291,6 +334,10 @@ void ftc_board_leave(struct ftc_board *b);
 bool ftc_board_says_left(const struct ftc_board *b, uint64_t left);
 /* The same as ftc_board_leave(), and wake those who might wait for this rank. */
 void ftc_board_give_up(struct ftc_board *b);
+/* Look for what ends a wait, though the awaited rank does nothing. True: the board was revoked. */
+bool ftc_board_is_in_vain(struct ftc_board *b);
+/* Wake those that sleep in this round, in which this rank has posted. */
+void ftc_board_ring_posted(struct ftc_board *b);
 /* End this round for this rank, whose reads are done. */
 void ftc_board_finish(struct ftc_board *b, bool collecting);
 

@@ -177,6 +177,11 @@ FTC_HOT bool ftc_board_decide_posts(struct ftc_board *b)
 
 /* --- this rank's own --- */
 
+static bool is_mark_of(const struct ftc_board_post *post, uint64_t end)
+{
+    return (atomic_load_explicit(&post->mark, memory_order_relaxed) & FTC_BOARD_ROUND_MASK) == end;
+}
+
 void ftc_board_check_own(struct ftc_board *b)
 {
     if (b->revoked) /* nobody waits for this rank, which may not have made its last post */
@@ -190,9 +195,9 @@ void ftc_board_check_own(struct ftc_board *b)
         bool unwritten = end == b->round + 1 && b->awaited_end != 0; /* it waits for a buffer */
         if (end == 0 || unwritten)
             continue;
-        const struct ftc_board_post *own = ftc_board_post_of(b, end - 1, b->rank);
-        uint64_t mark = atomic_load_explicit(&own->mark, memory_order_relaxed);
-        if ((mark & FTC_BOARD_ROUND_MASK) != end && !FTC_BOARD_MUTATED(OWN_UNCHECKED))
+        if (!is_mark_of(ftc_board_post_of_call(b, end - 1, b->rank), end) &&
+            !is_mark_of(ftc_board_post_ahead(b, end - 1, b->rank), end) &&
+            !FTC_BOARD_MUTATED(OWN_UNCHECKED))
             b->set.host.damaged(b->set.host.arg, "this process's own mark has changed");
     }
 }

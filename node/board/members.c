@@ -48,6 +48,31 @@ bool ftc_board_awaits(const struct ftc_board *b, int rank)
     return !is_posted(b, rank);
 }
 
+/* The ranks whose posts are not there yet. If all are there, this rank waits for the result. */
+static void who_is_awaited(const struct ftc_board *b, struct ftc_board_activity *activity)
+{
+    for (int i = 0; i < b->members; i++)
+        if (ftc_board_awaits(b, b->member[i]) && activity->waits++ == 0)
+            activity->waits_for = b->member[i];
+    activity->wait = activity->waits > 0 ? FTC_BOARD_WAITS_POST : FTC_BOARD_WAITS_RESULT;
+}
+
+void ftc_board_activity(const struct ftc_board *b, struct ftc_board_activity *activity)
+{
+    *activity = (struct ftc_board_activity){.op = b->op, .waits_for = -1};
+    if (b->call == NULL)
+        return;
+    activity->signature = &b->call->signature;
+    activity->op = b->op - (b->started > 0 ? (uint64_t)b->started : 1);
+    if (b->awaited_end == 0) {
+        who_is_awaited(b, activity);
+        return;
+    }
+    activity->wait = FTC_BOARD_WAITS_ROOM;
+    activity->waits_for = b->awaited;
+    activity->waits = 1;
+}
+
 void ftc_board_take_failures(struct ftc_board *b)
 {
     int rank;

@@ -41,6 +41,12 @@
     X(PAIR_REFUSED_ALONE, "of a pair, a rank does not heed that the other one was refused")        \
     X(PAIR_COPIES_THE_DEAD,                                                                        \
       "of a pair, a rank copies from and to the other one after its declaration")                  \
+    X(AHEAD_UNFINISHED,                                                                            \
+      "a rank does not say that it has finished the round of a started operation")                 \
+    X(AHEAD_SETTLED, "a post that may have been made ahead says that earlier rounds are finished") \
+    X(AHEAD_OWN_UNREAD, "a rank overwrites a post of its own that it has still to read")           \
+    X(AHEAD_DIGEST, "the digest of a started operation is of those that have ended before it")     \
+    X(AHEAD_ROOT_SKIPPED, "a started operation whose root is in G takes no round")                 \
     X(REVOKED_UNSEEN, "a waiting rank does not look whether the board was revoked")                \
     X(REVOKE_WAKES_NOBODY, "a revoke wakes nobody")                                                \
     X(REVOKED_POSTS, "a rank that finds the board revoked while it waits for room posts there")    \

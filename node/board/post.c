@@ -125,6 +125,34 @@ static uint64_t new_buffer(struct ftc_board *b, size_t bytes, int reader)
     return offset;
 }
 
+/* --- room --- */
+
+/* The same as until_free(), without waiting. A rank counts as one that has not finished the round
+ * under way, so a post that it has still to read itself is not free. */
+static bool becomes_free(struct ftc_board *b, const struct ftc_board_use *use)
+{
+    if (is_free(b, use) || FTC_BOARD_MUTATED(NO_WAIT_FOR_READERS))
+        return true;
+    if (use->reader == FTC_BOARD_EVERYBODY)
+        return ftc_board_settled(b, use->end);
+    b->finished[use->reader] = FTC_BOARD_LOAD(b->memory.progress[use->reader].finished);
+    return is_free(b, use);
+}
+
+bool ftc_board_has_room(struct ftc_board *b, uint64_t round, size_t bytes)
+{
+    struct size_class size_class = size_class_of(b, bytes);
+
+    if (!becomes_free(b, &b->place[round % FTC_BOARD_DEPTH]))
+        return false;
+    if (bytes <= FTC_BOARD_INLINE)
+        return true;
+    for (uint32_t i = 0; i < size_class.count; i++)
+        if (becomes_free(b, &size_class.use[i]))
+            return true;
+    return false;
+}
+
 /* --- posting --- */
 
 /* Where the data goes. NULL: the board was revoked. */

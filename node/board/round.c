@@ -332,6 +332,36 @@ FTC_HOT static void allocate_result(struct ftc_board *b)
     *allocated = (uint32_t)b->bytes;
 }
 
+/* --- the round of a started operation --- */
+
+void ftc_board_begin_round(struct ftc_board *b)
+{
+    begin(b);
+}
+
+FTC_HOT bool ftc_board_round_is_over(struct ftc_board *b)
+{
+    return is_over(b);
+}
+
+FTC_HOT void ftc_board_take_round(struct ftc_board *b)
+{
+    struct ftc_board_part part = {0, 0, b->bytes};
+
+    if (b->receive == NULL)
+        return;
+    if (b->call->take != NULL) {
+        take_posts(b);
+        return;
+    }
+    if (b->call->signature.kind == FTC_CALL_REDUCE_SCATTER)
+        part = ftc_board_slice(b);
+    if (part.size > 0)
+        combine_part(b, part.from, part.size, b->receive + part.at);
+}
+
+/* --- a round of all --- */
+
 FTC_HOT static void collect_together(struct ftc_board *b)
 {
     allocate_result(b);

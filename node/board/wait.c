@@ -75,6 +75,11 @@ FTC_HOT static void ring(struct ftc_board *b, bool light)
     b->set.host.wake(b->set.host.arg, &place->bell, FAN_OUT);
 }
 
+void ftc_board_ring_posted(struct ftc_board *b)
+{
+    ring(b, true);
+}
+
 FTC_HOT static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *own)
 {
     uint64_t wanted = FTC_BOARD_LOAD(own->wanted);
@@ -223,9 +228,8 @@ static void look_at_leaver(struct ftc_board *b, int rank, uint64_t left)
         ftc_board_accuse(b, rank);
 }
 
-/* Look for what ends this wait, though the awaited rank does nothing. True: the board was revoked.
- * Nobody leaves the world's board. */
-static bool is_in_vain(struct ftc_board *b)
+/* Nobody leaves the world's board. */
+bool ftc_board_is_in_vain(struct ftc_board *b)
 {
     bool some_may_leave = b->set.file != NULL && !FTC_BOARD_MUTATED(LEFT_UNSEEN);
 
@@ -340,7 +344,7 @@ static void sleep_once(struct ftc_board *b, const struct waitable *waitable, ftc
     b->suspicious = true;
     ftc_board_look(b);
     if ((!done(b) || FTC_BOARD_MUTATED(NO_LAST_LOOK)) && failures == b->failures &&
-        !is_in_vain(b) &&
+        !ftc_board_is_in_vain(b) &&
         (waitable->progress == NULL || threshold_covers(waitable->progress, waitable->end)))
         host->sleep(host->arg, waitable->bell, expected, longest);
     b->suspicious = true;
@@ -377,7 +381,7 @@ FTC_HOT static void until(struct ftc_board *b, const struct waitable *waitable,
         if (idle <= b->set.spins + b->set.yields) {
             sched_yield();
         } else if (is_shared(b, waitable)) {
-            if (!is_in_vain(b))
+            if (!ftc_board_is_in_vain(b))
                 ftc_board_nap(b);
             idle = b->set.spins;
         } else {

@@ -80,6 +80,7 @@ static int lay_out(struct ftc_board_file *file, const struct ftc_board_layout *l
         .progress = (void *)(file->base + layout->progress),
         .posts = file->base + layout->posts,
         .post_stride = layout->post_stride,
+        .ahead = file->base + layout->ahead,
         .results = file->base + layout->results,
         .areas = areas,
     };
@@ -185,6 +186,7 @@ void ftc_board_file_renew(struct ftc_board_file *file)
         FTC_BOARD_STORE(progress->left, 0);
     }
     memset(memory->posts, 0, FTC_BOARD_DEPTH * memory->post_stride);
+    memset(memory->ahead, 0, (size_t)file->ranks * FTC_BOARD_DEPTH * sizeof(struct ftc_board_post));
 }
 
 uint64_t ftc_board_file_use(const struct ftc_board_file *file)

@@ -69,6 +69,7 @@ struct ftc_board_memory ftc_segment_board(struct ftc_segment *segment)
         .progress = (void *)((char *)base + layout->progress_offset),
         .posts = segment->base + layout->posts_offset,
         .post_stride = layout->post_stride,
+        .ahead = segment->base + layout->posts_offset + FTC_BOARD_DEPTH * layout->post_stride,
         .results = segment->base + layout->results_offset,
         .areas = segment->writable ? segment->base + layout->areas_offset : NULL,
         .segment = segment,

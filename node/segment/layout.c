@@ -39,7 +39,9 @@ void ftc_board_layout(struct ftc_board_layout *layout, uint64_t from, uint64_t r
     layout->progress = from + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place);
     layout->posts = layout->progress + ranks * sizeof(struct ftc_board_progress);
     layout->post_stride = round_up(ranks * sizeof(struct ftc_board_post), LINE_BYTES);
-    layout->results = round_up(layout->posts + FTC_BOARD_DEPTH * layout->post_stride, PAGE_BYTES);
+    layout->ahead = layout->posts + FTC_BOARD_DEPTH * layout->post_stride;
+    layout->results = round_up(
+        layout->ahead + ranks * FTC_BOARD_DEPTH * sizeof(struct ftc_board_post), PAGE_BYTES);
     layout->end =
         round_up(layout->results + (uint64_t)FTC_BOARD_RESULTS * FTC_BOARD_BLOCK, PAGE_BYTES);
 }

@@ -29,19 +29,33 @@ struct fiber {
     uint32_t priority; /* the lowest one runs first */
 };
 
-/* A rank's side of a call. */
+/* A rank's side of an operation. */
+struct part {
+    struct actor *actor;
+    int op;
+    struct ftc_call call;
+    struct ftc_board_operation operation; /* if it is started, and not called */
+    struct ftc_set declared;              /* the declared ranks when it was started */
+    unsigned char input[BOARD_SIZE];
+    unsigned char output[BOARD_RESULT + 2 * BOARD_GUARD];
+    bool begins; /* the next contribution that counts is the first one */
+};
+
 struct actor {
     struct board_box *box;
     int rank;
     struct ftc_board *board;
-    int called, returned;    /* numbers of operations */
-    struct ftc_set declared; /* the declared ranks when the call began */
-    unsigned char input[BOARD_SIZE];
-    unsigned char output[BOARD_RESULT + 2 * BOARD_GUARD];
-    bool begins;     /* the next contribution that counts is the first one */
-    bool calls;      /* a call is under way, so others may touch its buffers */
-    uint32_t closed; /* its steps when it had closed its board; 0: it has not */
+    int called, returned; /* numbers of operations */
+    struct part
+        part[BOARD_AHEAD + 1]; /* of the operations that have not ended, and of the next one */
+    bool calls;                /* a call is under way, so others may touch its buffers */
+    uint32_t closed;           /* its steps when it had closed its board; 0: it has not */
 };
+
+static inline struct part *part_of(const struct actor *actor, int op)
+{
+    return (struct part *)&actor->part[op % (BOARD_AHEAD + 1)];
+}
 
 /* What the first delivery of an operation said. */
 struct fact {
@@ -108,7 +122,7 @@ void launcher_notice(struct board_box *box);
 /* Bytes of the buffer of a result. */
 size_t values_extent(const struct board_operation *o, int ranks);
 /* Fills in the buffers and the call. Returns where the result goes; NULL: nowhere. */
-unsigned char *values_prepare(struct actor *actor, struct ftc_call *call);
+unsigned char *values_prepare(struct part *part);
 /* The buffer of the result as it is before the operation. */
 void values_before(const struct actor *actor, int op, unsigned char *receive);
 /* The same after it, without the contributions of `missing`. folded: what values_fold() made of all
@@ -123,10 +137,11 @@ bool values_input_is_kept(const struct actor *actor, int op);
 
 /* --- board_ledger.c --- */
 
-/* Prepares the input and the buffers of the next call. Returns where the result goes. */
-unsigned char *ledger_prepare(struct actor *actor, struct ftc_call *call);
+/* Prepares the input, the buffers and the call of this rank's next operation. */
+struct part *ledger_prepare(struct actor *actor, unsigned char **receive);
+/* The next operation that this rank waits for is delivered. */
 void ledger_check(struct actor *actor, int status);
-/* Checks what a call left that a revoke has ended. */
+/* Checks what an operation left that a revoke has ended. */
 void ledger_check_revoked(struct actor *actor);
 
 #endif

@@ -219,31 +219,42 @@ static bool is_damage_due(const struct board_box *box)
     return damage->step == (damage->lingers ? steps - closed : steps);
 }
 
+static void damage_post(struct ftc_board_post *post, enum board_harm harm)
+{
+    if (harm == BOARD_HARM_CLEARED)
+        post->mark = 0;
+    else if (harm == BOARD_HARM_MARK)
+        post->mark ^= UINT64_C(0x5555);
+    else if (harm == BOARD_HARM_AHEAD)
+        post->mark += 3 * FTC_BOARD_DEPTH;
+    else if (harm == BOARD_HARM_VOID)
+        post->mark ^= FTC_BOARD_VOID;
+    else if (harm == BOARD_HARM_SIGNATURE)
+        post->signature.size ^= 0x40;
+}
+
+static struct ftc_board_post *post_at(unsigned char *posts)
+{
+    return (struct ftc_board_post *)(void *)posts;
+}
+
+/* Both posts in the place: that of a call, and that of a started operation. */
 static void do_damage(struct board_box *box)
 {
     const struct board_damage *damage = &box->plan->damage;
     struct ftc_board_memory memory = box->memory;
-    struct ftc_board_post *post =
-        (struct ftc_board_post *)(void *)(memory.posts + damage->place * memory.post_stride) +
-        damage->rank;
 
     if (!is_damage_due(box))
         return;
     box->damaged = true;
-    if (damage->harm == BOARD_HARM_CLEARED)
-        post->mark = 0;
-    else if (damage->harm == BOARD_HARM_MARK)
-        post->mark ^= UINT64_C(0x5555);
-    else if (damage->harm == BOARD_HARM_AHEAD)
-        post->mark += 3 * FTC_BOARD_DEPTH;
-    else if (damage->harm == BOARD_HARM_VOID)
-        post->mark ^= FTC_BOARD_VOID;
-    else if (damage->harm == BOARD_HARM_SIGNATURE)
-        post->signature.size ^= 0x40;
-    else if (damage->harm == BOARD_HARM_FINISHED)
+    if (damage->harm == BOARD_HARM_FINISHED)
         memory.progress[damage->rank].finished = 0;
-    else
+    else if (damage->harm == BOARD_HARM_LEFT)
         memory.progress[damage->rank].left ^= 2;
+    damage_post(post_at(memory.posts + damage->place * memory.post_stride) + damage->rank,
+                damage->harm);
+    damage_post(post_at(memory.ahead) + damage->rank * (int)FTC_BOARD_DEPTH + damage->place,
+                damage->harm);
 }
 
 /* Called between two touches of shared memory. */

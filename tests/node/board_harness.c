@@ -173,7 +173,7 @@ static void revoke_by(struct board_box *box, struct ftc_board *board)
     ftc_board_revoke(board);
 }
 
-/* True: this rank makes no more calls. */
+/* True: this rank starts no more operations. */
 static bool departs(struct actor *actor)
 {
     const struct board_departure *departure = &actor->box->plan->departure;
@@ -185,23 +185,100 @@ static bool departs(struct actor *actor)
     return true;
 }
 
-/* False: it was the last call. */
-static bool make_call(struct actor *actor)
+/* False: it was the last operation. The deliveries of a rank that has damaged its memory bind no
+ * other rank. */
+static bool deliver(struct actor *actor, int status)
 {
     const struct board_damage *damage = &actor->box->plan->damage;
-    struct ftc_call call;
-    unsigned char *receive = ledger_prepare(actor, &call);
 
-    actor->called++;
-    actor->calls = true;
-    int status = ftc_board_call(actor->board, &call, receive);
-    actor->calls = false;
     if (status == FTC_ERR_REVOKED)
         ledger_check_revoked(actor);
-    else if (damage->step == 0 || actor->rank != damage->rank) /* its deliveries bind no other */
+    else if (damage->step == 0 || actor->rank != damage->rank)
         ledger_check(actor, status);
     actor->returned++;
     return status != FTC_ERR_REVOKED;
+}
+
+/* False: it was the last operation. */
+static bool make_call(struct actor *actor)
+{
+    unsigned char *receive;
+    struct part *part = ledger_prepare(actor, &receive);
+
+    actor->called++;
+    actor->calls = true;
+    int status = ftc_board_call(actor->board, &part->call, receive);
+    actor->calls = false;
+    return deliver(actor, status);
+}
+
+/* --- operations that are started --- */
+
+static void start_one(struct actor *actor)
+{
+    unsigned char *receive;
+    struct part *part = ledger_prepare(actor, &receive);
+
+    part->operation = (struct ftc_board_operation){.call = &part->call, .receive = receive};
+    actor->box->outcome->ahead += actor->called > actor->returned;
+    actor->called++;
+    ftc_board_start(actor->board, &part->operation);
+}
+
+/* The operation has ended. False: it was the last one. */
+static bool end_one(struct actor *actor, const struct ftc_board_operation *operation)
+{
+    if (operation != &part_of(actor, actor->returned)->operation)
+        board_violate(actor->box, "rank %d: not operation %d ends, but another one", actor->rank,
+                      actor->returned);
+    return deliver(actor, operation->status);
+}
+
+/* Ends all that were started. False: they were the last ones. */
+static bool drain(struct actor *actor)
+{
+    bool more = true;
+
+    while (actor->returned < actor->called)
+        more = end_one(actor, ftc_board_wait(actor->board)) && more;
+    return more;
+}
+
+/* Is the next operation one to start? */
+static bool is_to_start(struct actor *actor)
+{
+    const struct board_plan *plan = actor->box->plan;
+    unsigned char *receive;
+
+    return actor->called < plan->length && plan->program[actor->called].started &&
+           ftc_board_may_start(actor->board, &ledger_prepare(actor, &receive)->call);
+}
+
+/* Starts some, looks whether some have ended, and perhaps waits for the first one. False: a revoke
+ * has ended one. */
+static bool start_some(struct actor *actor)
+{
+    struct test_random *random = &actor->box->random;
+    int most = actor->box->plan->ahead[actor->rank];
+    struct ftc_board_operation *ended;
+
+    if (actor->called - actor->returned < most)
+        start_one(actor);
+    for (int64_t i = test_random_between(random, 0, 2); i > 0; i--)
+        if ((ended = ftc_board_advance(actor->board)) != NULL && !end_one(actor, ended))
+            return false;
+    if (actor->called - actor->returned < most && !test_random_chance(random, 20))
+        return true;
+    ended = ftc_board_wait(actor->board);
+    return ended == NULL || end_one(actor, ended);
+}
+
+/* False: it was the last operation. */
+static bool go_on(struct actor *actor)
+{
+    if (is_to_start(actor))
+        return start_some(actor);
+    return drain(actor) && (actor->called == actor->box->plan->length || make_call(actor));
 }
 
 /* A process that has closed a board is still there, and may still be damaged or killed. */
@@ -218,8 +295,9 @@ static void live(struct actor *actor)
 {
     const struct board_plan *plan = actor->box->plan;
 
-    while (actor->called < plan->length && !departs(actor) && make_call(actor))
+    while (actor->returned < plan->length && !departs(actor) && go_on(actor))
         ;
+    (void)drain(actor);
     if (plan->own_file)
         part(actor);
     else
@@ -316,6 +394,7 @@ static struct ftc_segment *fresh_segment(struct board_box *box)
     memset(memory.places, 0, FTC_BOARD_DEPTH * sizeof(*memory.places));
     memset(memory.progress, 0, (size_t)ranks * sizeof(*memory.progress));
     memset(memory.posts, 0, FTC_BOARD_DEPTH * memory.post_stride);
+    memset(memory.ahead, 0, (size_t)ranks * FTC_BOARD_DEPTH * sizeof(struct ftc_board_post));
     memset(memory.results, 0, FTC_BOARD_RESULTS * FTC_BOARD_BLOCK);
     memset(memory.areas, 0, (size_t)ranks * FTC_BOARD_AREA);
     atomic_store(&ftc_segment_header(job->segment)->failures, 0);

@@ -27,6 +27,7 @@
 #define BOARD_SIZE      2560 /* most bytes of a contribution */
 #define BOARD_KILLS     4
 #define BOARD_FORCED    4
+#define BOARD_AHEAD     8  /* most operations that a rank has started and that have not ended */
 #define BOARD_LINGERING 12 /* steps that a rank takes after it has closed its board */
 
 struct board_operation {
@@ -37,6 +38,7 @@ struct board_operation {
     bool merge;       /* the operator has its three-sided form */
     bool ordered;     /* the operator does not commute */
     bool uneven;      /* the ranks' contributions, or their slices, differ in size */
+    bool started;     /* it is started, and not called, unless the board says that it cannot be */
     uint32_t element; /* bytes of an element; 0: any split is right */
 };
 
@@ -98,6 +100,7 @@ enum board_copies {
 struct board_plan {
     int ranks, length;
     struct board_operation program[BOARD_LENGTH];
+    int ahead[BOARD_RANKS]; /* how many operations a rank starts at most before it waits */
     struct board_kill kill[BOARD_KILLS];
     struct board_damage damage;
     struct board_switch forced[BOARD_FORCED];
@@ -125,6 +128,7 @@ struct board_outcome {
     bool asleep;                 /* some rank slept */
     int copies;                  /* copies between the memories of ranks */
     unsigned forced;             /* switches that the plan forced */
+    unsigned ahead;              /* operations that were started behind another one */
     unsigned revoked;            /* calls that a revoke ended */
     bool mismatch;               /* it was found that a rank had left early, which ends the run */
 };

@@ -18,11 +18,16 @@ static size_t watched(const struct board_box *box, int op)
     return (extent > BOARD_SIZE ? extent : BOARD_SIZE) + 2 * BOARD_GUARD;
 }
 
-unsigned char *ledger_prepare(struct actor *actor, struct ftc_call *call)
+struct part *ledger_prepare(struct actor *actor, unsigned char **receive)
 {
-    memset(actor->output, GUARD_BYTE, watched(actor->box, actor->called));
-    actor->declared = actor->box->declared;
-    return values_prepare(actor, call);
+    struct part *part = part_of(actor, actor->called);
+
+    part->actor = actor;
+    part->op = actor->called;
+    memset(part->output, GUARD_BYTE, watched(actor->box, part->op));
+    part->declared = actor->box->declared;
+    *receive = values_prepare(part);
+    return part;
 }
 
 /* --- checks --- */
@@ -38,9 +43,10 @@ static bool all_bytes(const unsigned char *bytes, size_t size, int byte)
 static void check_buffers(const struct actor *actor, const struct board_operation *o)
 {
     size_t extent = values_extent(o, actor->box->plan->ranks);
+    const unsigned char *output = part_of(actor, actor->returned)->output;
 
-    if (!all_bytes(actor->output, BOARD_GUARD, GUARD_BYTE) ||
-        !all_bytes(actor->output + BOARD_GUARD + extent,
+    if (!all_bytes(output, BOARD_GUARD, GUARD_BYTE) ||
+        !all_bytes(output + BOARD_GUARD + extent,
                    watched(actor->box, actor->returned) - BOARD_GUARD - extent, GUARD_BYTE))
         board_violate(actor->box, "rank %d: operation %d writes past its buffer", actor->rank,
                       actor->returned);
@@ -61,7 +67,7 @@ static bool is_result(const struct actor *actor, const struct ftc_set *missing, 
         values_after(actor, op, missing, folded, box->expected);
     else
         values_before(actor, op, box->expected);
-    return memcmp(box->expected, actor->output + BOARD_GUARD, extent) == 0;
+    return memcmp(box->expected, part_of(actor, op)->output + BOARD_GUARD, extent) == 0;
 }
 
 /* The failed set holds only declared ranks. A rank that lives, or was killed too late for anybody
@@ -206,7 +212,7 @@ static void check_lacks_failed(const struct actor *actor, const struct board_ope
 
 static void check_declared(const struct actor *actor, const struct ftc_board_report *report)
 {
-    if (!ftc_set_subset(&actor->declared, report->failed))
+    if (!ftc_set_subset(&part_of(actor, actor->returned)->declared, report->failed))
         board_violate(actor->box, "rank %d: validate %d does not name all declared ranks",
                       actor->rank, actor->returned);
 }

@@ -77,8 +77,10 @@ static void random_program(struct board_plan *plan, struct test_random *random)
     int length = (int)test_random_between(random, 1, mixed ? 8 : 4);
 
     plan->length = 0;
+    bool starts = test_random_chance(random, 70);
     for (int i = 0; i < length; i++) {
         struct board_operation o = random_operation(random, plan->ranks);
+        o.started = starts && test_random_chance(random, 85);
         int times = mixed ? 1 : (int)test_random_between(random, 1, plan->ranks <= FEW ? 15 : 6);
         while (times-- > 0)
             plan->program[plan->length++] = o;
@@ -107,6 +109,16 @@ static void random_damage(struct board_plan *plan, struct test_random *random)
         .step = (uint32_t)test_random_between(random, 1, scale),
         .place = (unsigned)test_random_between(random, 0, FTC_BOARD_DEPTH - 1),
         .harm = (enum board_harm)test_random_between(random, 0, BOARD_HARMS - 1)};
+}
+
+/* Each rank starts so many operations before it waits, or waits for each of them. */
+static void random_ahead(struct board_plan *plan, struct test_random *random)
+{
+    int64_t most = (int64_t)1 << test_random_between(random, 0, 3);
+
+    for (int rank = 0; rank < plan->ranks; rank++)
+        plan->ahead[rank] =
+            (int)test_random_between(random, test_random_chance(random, 20) ? 1 : most, most);
 }
 
 /* A root runs ahead of the others, as far as it may, and then waits for one of them. One of its own
@@ -180,6 +192,7 @@ void board_plan_random(struct board_plan *plan, uint64_t seed)
         plan->ranks = (int)test_random_between(&random, 24, BOARD_RANKS);
     random_program(plan, &random);
     random_kills(plan, &random);
+    random_ahead(plan, &random);
     plan->policy = test_random_chance(&random, 50)
                        ? BOARD_PRIORITIES
                        : (enum board_policy)test_random_between(&random, 0, 2);
@@ -216,11 +229,17 @@ const char *board_plan_words(const struct board_plan *plan, char words[BOARD_WOR
         const struct board_operation *o = &plan->program[i];
         at += snprintf(words + at, (size_t)(BOARD_WORDS - at), " %s%s",
                        o->ordered ? "ordered " : "", ftc_call_kind_name(o->kind));
+        if (o->started && at < BOARD_WORDS)
+            at += snprintf(words + at, (size_t)(BOARD_WORDS - at), " started");
         if (o->size > 0 && at < BOARD_WORDS)
             at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "(%u,%d,element %u%s%s)",
                            o->size, o->root, o->element, o->uneven ? ",uneven" : "",
                            o->in_place ? ",in place" : "");
     }
+    for (int rank = 0; rank < plan->ranks && at < BOARD_WORDS; rank++)
+        if (plan->ahead[rank] > 1)
+            at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; rank %d starts %d", rank,
+                           plan->ahead[rank]);
     for (int i = 0; i < BOARD_KILLS && at < BOARD_WORDS; i++)
         if (plan->kill[i].step > 0)
             at += snprintf(words + at, (size_t)(BOARD_WORDS - at), "; kill %d at %u",

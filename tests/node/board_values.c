@@ -118,13 +118,13 @@ static void write_input(unsigned char *bytes, size_t size, int op, int rank)
     }
 }
 
-static void check_elements(const struct actor *actor, size_t size)
+static void check_elements(const struct part *part, size_t size)
 {
-    const struct board_operation *o = operation_of(actor, actor->called - 1);
+    const struct actor *actor = part->actor;
+    const struct board_operation *o = operation_of(actor, part->op);
 
     if (o->element > 1 && size % o->element != 0)
-        board_violate(actor->box, "rank %d: operation %d splits an element", actor->rank,
-                      actor->called - 1);
+        board_violate(actor->box, "rank %d: operation %d splits an element", actor->rank, part->op);
 }
 
 static void fold(const unsigned char *y, const unsigned char *x, unsigned char *to, size_t size)
@@ -144,12 +144,12 @@ static bool apart(const unsigned char *a, const unsigned char *b, size_t size)
 
 static void merge(void *arg, const void *in, const void *with, void *out, size_t size)
 {
-    struct actor *actor = arg;
+    const struct part *part = arg;
 
-    check_elements(actor, size);
+    check_elements(part, size);
     if (!apart(in, out, size) || !apart(with, out, size) || in == with)
-        board_violate(actor->box, "rank %d: operation %d combines what overlaps", actor->rank,
-                      actor->called - 1);
+        board_violate(part->actor->box, "rank %d: operation %d combines what overlaps",
+                      part->actor->rank, part->op);
     fold(in, with, out, size);
 }
 
@@ -189,14 +189,14 @@ static struct range wanted(const struct board_operation *o, int ranks, int self,
 
 /* Is this the first contribution that counts for these bytes? This rank comes before all that count
  * in an exscan. */
-static bool begins(const struct board_operation *o, struct actor *actor, int rank, bool first)
+static bool begins(const struct board_operation *o, struct part *part, int rank, bool first)
 {
     if (o->kind == FTC_CALL_SCAN)
-        return rank == actor->rank;
+        return rank == part->actor->rank;
     if (o->kind != FTC_CALL_EXSCAN)
         return first;
-    bool begins = actor->begins;
-    actor->begins = false;
+    bool begins = part->begins;
+    part->begins = false;
     return begins;
 }
 
@@ -211,8 +211,9 @@ static void take_folded(unsigned char *out, const unsigned char *data, size_t si
 static void take(void *arg, int rank, size_t offset, const void *data, size_t size, bool first,
                  void *result)
 {
-    struct actor *actor = arg;
-    const struct board_operation *o = operation_of(actor, actor->called - 1);
+    struct part *own = arg;
+    const struct actor *actor = own->actor;
+    const struct board_operation *o = operation_of(actor, own->op);
     int ranks = actor->box->plan->ranks;
     struct range whole = wanted(o, ranks, actor->rank, rank),
                  part = intersection((struct range){offset, offset + size}, whole);
@@ -220,26 +221,27 @@ static void take(void *arg, int rank, size_t offset, const void *data, size_t si
 
     ftc_board_step();
     if (folds(o))
-        check_elements(actor, size);
+        check_elements(own, size);
     if (rank == actor->rank)
-        actor->begins = true;
+        own->begins = true;
     if (part.from == part.to)
         return;
     const unsigned char *bytes = (const unsigned char *)data + (part.from - offset);
     place_of(o, ranks, actor->rank, rank, &at);
     unsigned char *out = (unsigned char *)result + at + (part.from - whole.from);
     if (folds(o))
-        take_folded(out, bytes, part.to - part.from, begins(o, actor, rank, first));
+        take_folded(out, bytes, part.to - part.from, begins(o, own, rank, first));
     else
         memmove(out, bytes, part.to - part.from);
 }
 
 static size_t place(void *arg, int rank, size_t *offset)
 {
-    const struct actor *actor = arg;
+    const struct part *own = arg;
+    const struct actor *actor = own->actor;
 
-    return place_of(operation_of(actor, actor->called - 1), actor->box->plan->ranks, actor->rank,
-                    rank, offset);
+    return place_of(operation_of(actor, own->op), actor->box->plan->ranks, actor->rank, rank,
+                    offset);
 }
 
 /* --- calls --- */
@@ -271,7 +273,7 @@ void values_before(const struct actor *actor, int op, unsigned char *receive)
         write_input(input, contribution(o, ranks, actor->rank), op, actor->rank);
 }
 
-static void prepare_taking(struct actor *actor, const struct board_operation *o,
+static void prepare_taking(struct part *part, const struct board_operation *o,
                            struct ftc_call *call)
 {
     bool combined = folds(o) && o->kind != FTC_CALL_EXSCAN;
@@ -280,22 +282,24 @@ static void prepare_taking(struct actor *actor, const struct board_operation *o,
         call->signature.operator_code = FTC_OPERATOR_ORDERED;
     call->take = take;
     call->place = combined ? NULL : place;
-    call->take_arg = actor;
+    call->take_arg = part;
 }
 
-static void prepare_combining(struct actor *actor, const struct board_operation *o,
+static void prepare_combining(struct part *part, const struct board_operation *o,
                               struct ftc_call *call)
 {
     call->combine = combine;
     call->merge = o->merge ? merge : NULL;
-    call->combine_arg = actor;
+    call->combine_arg = part;
 }
 
-unsigned char *values_prepare(struct actor *actor, struct ftc_call *call)
+unsigned char *values_prepare(struct part *part)
 {
-    int op = actor->called, ranks = actor->box->plan->ranks;
+    const struct actor *actor = part->actor;
+    int op = part->op, ranks = actor->box->plan->ranks;
     const struct board_operation *o = operation_of(actor, op);
-    unsigned char *receive = actor->output + BOARD_GUARD;
+    struct ftc_call *call = &part->call;
+    unsigned char *receive = part->output + BOARD_GUARD;
     size_t size = contribution(o, ranks, actor->rank);
 
     values_before(actor, op, receive);
@@ -307,14 +311,14 @@ unsigned char *values_prepare(struct actor *actor, struct ftc_call *call)
                               .slice_offset = boundary(o, ranks, actor->rank)};
     call->slice_size = boundary(o, ranks, actor->rank + 1) - call->slice_offset;
     if (is_taken(o))
-        prepare_taking(actor, o, call);
+        prepare_taking(part, o, call);
     else if (folds(o))
-        prepare_combining(actor, o, call);
+        prepare_combining(part, o, call);
     if (all_give(o) || (is_rooted(o) && actor->rank == o->root))
         call->input = input_in(o, ranks, actor->rank, receive);
     if (call->input == NULL && (all_give(o) || (is_rooted(o) && actor->rank == o->root))) {
-        write_input(actor->input, size, op, actor->rank);
-        call->input = actor->input;
+        write_input(part->input, size, op, actor->rank);
+        call->input = part->input;
     }
     bool scatters = o->kind == FTC_CALL_SCATTER && actor->rank == o->root;
     return values_extent(o, ranks) > 0 && !scatters ? receive : NULL;
@@ -331,7 +335,7 @@ bool values_input_is_kept(const struct actor *actor, int op)
     if (!all_give(o) || input_in(o, ranks, actor->rank, &nothing) != NULL)
         return true;
     write_input(own, size, op, actor->rank);
-    return memcmp(own, actor->input, size) == 0;
+    return memcmp(own, part_of(actor, op)->input, size) == 0;
 }
 
 /* --- results --- */

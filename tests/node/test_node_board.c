@@ -66,7 +66,7 @@ START_TEST(a_storm_finds_nothing)
 {
     uint64_t first = test_random_start().state, runs = number_of("FTC_TEST_PLANS", STORM_RUNS);
     uint64_t restarts = 0, unnamed = 0, asleep = 0, steps = 0, copies = 0, left_two = 0;
-    uint64_t taken_again = 0;
+    uint64_t taken_again = 0, ahead = 0;
 
     for (uint64_t i = 0; i < runs; i++) {
         struct board_plan plan;
@@ -75,6 +75,7 @@ START_TEST(a_storm_finds_nothing)
         run(&plan, &outcome);
         restarts += outcome.restarts > 0;
         taken_again += outcome.taken_again > 0;
+        ahead += outcome.ahead > 0;
         unnamed += outcome.unnamed > 0;
         asleep += outcome.asleep;
         copies += outcome.copies > 0;
@@ -84,13 +85,15 @@ START_TEST(a_storm_finds_nothing)
     printf("%llu plans, %llu steps; with sleep %llu, restarts %llu, of gathers %llu, broadcasts "
            "without their root "
            "%llu, copies "
-           "%llu, between the last two of more %llu\n",
+           "%llu, between the last two of more %llu, operations started ahead %llu\n",
            (unsigned long long)runs, (unsigned long long)steps, (unsigned long long)asleep,
            (unsigned long long)restarts, (unsigned long long)taken_again,
-           (unsigned long long)unnamed, (unsigned long long)copies, (unsigned long long)left_two);
+           (unsigned long long)unnamed, (unsigned long long)copies, (unsigned long long)left_two,
+           (unsigned long long)ahead);
     if (runs >= 1000) { /* with fewer runs, chance decides */
         ck_assert(asleep > runs / 4 && restarts > runs / 100 && unnamed > runs / 50);
         ck_assert(taken_again > runs / 100 && copies > runs / 200 && left_two > runs / 500);
+        ck_assert(ahead > runs / 8);
     }
 }
 END_TEST
@@ -175,6 +178,17 @@ static void small_program(struct board_plan *plan, int ranks, size_t first, size
         plan->program[plan->length++] = every[second];
 }
 
+/* All operations are started, as far as they can be. The ranks start different numbers of them
+ * before they wait. A third operation lies behind the two. */
+static void start_all(struct board_plan *plan)
+{
+    plan->program[plan->length++] = plan->program[0];
+    for (int i = 0; i < plan->length; i++)
+        plan->program[i].started = true;
+    for (int rank = 0; rank < plan->ranks; rank++)
+        plan->ahead[rank] = rank % 2 == 0 ? 3 : 2;
+}
+
 /* Kills each rank at each of its steps. Then also kills another rank at some step, perhaps. Returns
  * the number of steps. */
 static uint64_t kill_everywhere(struct board_plan *plan, struct test_random *random)
@@ -241,6 +255,10 @@ START_TEST(each_rank_may_die_at_each_step)
             plan.spins = second % 2 == 1;
             plan.seed = test_random_bits(&random);
             kills += kill_with_copies(&plan, &random);
+            if (policy != (first + i) % BOARD_POLICIES)
+                continue;
+            start_all(&plan);
+            kills += kill_everywhere(&plan, &random);
         }
     }
     ck_assert_uint_gt(kills, followers * BOARD_POLICIES * (uint64_t)plan_ranks(_i) * 5);
@@ -282,6 +300,11 @@ START_TEST(a_call_may_be_revoked_at_each_step)
         plan.seed = test_random_bits(&random);
         plan.copies = BOARD_COPIES_WORK;
         revoked += revoke_everywhere(&plan, &random);
+        if (policy != first % BOARD_POLICIES)
+            continue;
+        plan.revoke_step = 0;
+        start_all(&plan);
+        revoked += revoke_everywhere(&plan, &random);
     }
     ck_assert_uint_gt(revoked, 0);
 }
@@ -322,6 +345,8 @@ START_TEST(each_post_may_be_damaged_at_each_step)
     struct board_outcome reference;
 
     program_ahead(&plan, (size_t)_i);
+    if (_i % 2 == 1)
+        start_all(&plan);
     plan.seed = test_random_start().state;
     run(&plan, &reference);
     for (int rank = 0; rank < plan.ranks; rank++)
@@ -386,6 +411,11 @@ START_TEST(two_ranks_may_be_interleaved_in_any_way)
     run(&walk.plan, &reference);
     walk_on(&walk, 0, 0);
     walk.limit--;
+    if (copies == BOARD_COPIES_WORK) {
+        struct walk started = walk;
+        start_all(&started.plan);
+        walk_on(&started, 0, 0);
+    }
     for (int rank = 0; rank < 2; rank++) {
         for (uint32_t step = 1; step <= reference.taken[rank]; step++) {
             walk.plan.kill[0] = (struct board_kill){rank, step};

@@ -178,8 +178,26 @@ static void unite(void *arg, const void *in, void *inout, size_t size)
     ftc_set_unite_bytes(NULL, in, inout, size);
 }
 
+static int run_call(struct ftc_board *board, const struct ftc_call *call, void *bits)
+{
+    return ftc_board_call(board, call, bits);
+}
+
+/* The same, started and ended. */
+static int run_started(struct ftc_board *board, const struct ftc_call *call, void *bits)
+{
+    struct ftc_board_operation operation = {.call = call, .receive = bits};
+
+    ck_assert(ftc_board_may_start(board, call));
+    ftc_board_start(board, &operation);
+    ck_assert_ptr_eq(ftc_board_wait(board), &operation);
+    return operation.status;
+}
+
+typedef int run_fn(struct ftc_board *board, const struct ftc_call *call, void *bits);
+
 /* An allreduce whose result has a bit for each rank that took part, in each of `size` bytes. */
-static unsigned take_part(struct rank *rank, size_t size)
+static unsigned combine_by(run_fn *run, struct rank *rank, size_t size)
 {
     static unsigned char bits[70000];
     struct ftc_call call = {
@@ -188,9 +206,14 @@ static unsigned take_part(struct rank *rank, size_t size)
         .combine = unite};
 
     memset(bits, 1 << rank->self, size);
-    ck_assert_int_eq(ftc_board_call(rank->board, &call, bits), 0);
+    ck_assert_int_eq(run(rank->board, &call, bits), 0);
     ck_assert_int_eq(memcmp(bits, bits + 1, size - 1), 0);
     return bits[0];
+}
+
+static unsigned take_part(struct rank *rank, size_t size)
+{
+    return combine_by(run_call, rank, size);
 }
 
 /* --- stories --- */
@@ -363,7 +386,7 @@ static int combine_in_turn(void *arg)
     for (uint64_t use = 1; use <= 4; use++) {
         for (size_t size = 8; size <= 65536; size *= 8)
             for (unsigned times = 0; times < use; times++)
-                if (take_part(&child, size) != 7)
+                if (take_part(&child, size) != 7 || combine_by(run_started, &child, size) != 7)
                     return 1;
         ftc_board_close(child.board);
         if (take_part(&parent, 8) != 7) /* the creation */
