@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "node/system/futex.h"
 #include "runtime/comm/mismatch.h"
+#include "runtime/comm/mover.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/process/peer_memory.h"
@@ -31,14 +32,6 @@ static void look(void *arg)
         ftc_process_leave(comm->process, FTC_EXIT_FENCED, "this process was declared failed");
 }
 
-/* Under the lock, since another thread may show what it does in another communicator. */
-static void show(struct ftc_comm *comm)
-{
-    ftc_turn_lock(comm->process);
-    ftc_publish_activity(comm, FTC_WAIT_NOTHING);
-    ftc_turn_unlock(comm->process);
-}
-
 /* With the lock, since a revoke in another thread replaces the member. */
 static void look_for_mismatch(struct ftc_comm *comm)
 {
@@ -52,7 +45,7 @@ static void asleep(void *arg, bool asleep)
     struct ftc_comm *comm = arg;
 
     if (asleep)
-        show(comm);
+        ftc_publish_shown(comm);
     else
         look_for_mismatch(comm);
     comm->shown = true;
@@ -78,10 +71,13 @@ _Noreturn static void mismatch(void *arg, int rank, const struct ftc_signature *
 static void accuse(void *arg, int rank, const char *what)
 {
     struct ftc_comm *comm = arg;
+    bool locked = comm->moves_locked;
 
-    ftc_turn_lock(comm->process);
+    if (!locked)
+        ftc_turn_lock(comm->process);
     ftc_comm_accuse(comm, rank, what);
-    ftc_turn_unlock(comm->process);
+    if (!locked)
+        ftc_turn_unlock(comm->process);
 }
 
 _Noreturn static void damaged(void *arg, const char *what)
@@ -106,7 +102,9 @@ FTC_HOT static void pass(void *arg, enum ftc_board_point point)
 {
     struct ftc_comm *comm = arg;
 
-    if (point == FTC_BOARD_POSTED) /* the others' posts are on their way: time costs nothing here */
+    /* The others' posts are on their way: time costs nothing here. A started operation has its own
+     * record. */
+    if (point == FTC_BOARD_POSTED && !ftc_mover_has_work(comm))
         ftc_publish_recorded(comm);
     ftc_drill_pass(&comm->process->drill,
                    point == FTC_BOARD_POSTED ? FTC_DRILL_SEND : FTC_DRILL_DELIVER);
@@ -220,10 +218,8 @@ FTC_HOT int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, vo
     ftc_publish_called(comm, ftc_board_operations(comm->board) + 1);
     int rc = ftc_board_call(comm->board, call, receive);
     ftc_publish_counted(comm);
-    if (comm->shown) {
-        comm->shown = false;
-        show(comm);
-    }
+    if (comm->shown)
+        ftc_publish_shown(comm);
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_RETURN);
     return rc;
 }
@@ -238,8 +234,13 @@ static void board_close(struct ftc_comm *comm)
  * if it waits for something beside the board. */
 static void sleeps(struct ftc_comm *comm)
 {
-    if (comm->board != NULL)
+    bool leave;
+
+    if (comm->board == NULL)
+        return;
+    if (ftc_mover_peek(comm, &leave))
         ftc_board_check_own(comm->board);
+    ftc_mover_end_peek(comm, leave);
 }
 
 const struct ftc_algorithm ftc_algorithm_board = {

@@ -8,6 +8,7 @@
 #include "runtime/api/user_operator.h"
 #include "runtime/comm/engine.h"
 #include "runtime/comm/finished.h"
+#include "runtime/comm/mover.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/queue.h"
 #include "runtime/comm/request.h"
@@ -160,11 +161,30 @@ int ftc_call_revoked(struct ftc_comm *comm)
                          comm->name);
 }
 
+FTC_HOT void ftc_call_moved(struct ftc_comm *comm)
+{
+    if (ftc_mover_has_work(comm) || !ftc_comm_has_queue(comm))
+        return;
+    ftc_call_enter(comm);
+    ftc_comm_engine_settle(comm->process);
+    ftc_call_leave(comm);
+}
+
+void ftc_call_drain(struct ftc_comm *comm)
+{
+    ftc_publish_queued(comm);
+    while (ftc_mover_has_work(comm) || ftc_comm_has_queue(comm)) {
+        ftc_mover_wait(comm, NULL);
+        ftc_call_enter(comm);
+        ftc_queue_drain(comm);
+        ftc_call_leave(comm);
+    }
+}
+
 int ftc_call_detour(struct ftc_comm *comm)
 {
+    ftc_call_drain(comm);
     ftc_call_enter(comm);
-    ftc_publish_queued(comm);
-    ftc_queue_drain(comm);
     ftc_finished_show(comm, NULL);
     ftc_publish_record(comm);
     ftc_call_leave(comm);

@@ -31,6 +31,12 @@ int ftc_call_run(struct ftc_comm *comm, const struct ftc_call *call, void *recei
 /* The communicator is revoked, and the caller is told so. Returns FTC_ERR_REVOKED. */
 int ftc_call_revoked(struct ftc_comm *comm);
 
+/* This thread has moved operations on that were started on the board (mover.h): goes on with those
+ * that wait for them. Without the lock. */
+void ftc_call_moved(struct ftc_comm *comm);
+/* Waits until all that was started has ended. Without the lock. */
+void ftc_call_drain(struct ftc_comm *comm);
+
 /* A call begins, and its communicator has a bit of `detour` set. Waits for the requests that were
  * started before it. FTC_ERR_REVOKED: the communicator is revoked, and the caller is told so. */
 int ftc_call_detour(struct ftc_comm *comm);

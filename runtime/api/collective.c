@@ -6,7 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
+
+FTC_HOT void ftc_collective_clear(struct ftc_collective *c)
+{
+    c->call = (struct ftc_call){0};
+    c->reduction = (struct ftc_reduction){0};
+    c->receive = c->packed = c->own_place = NULL;
+    c->sizes = NULL;
+    c->sizes_count = 0;
+}
 
 int ftc_collective_room(struct ftc_collective *c, size_t size)
 {

@@ -30,6 +30,8 @@ struct ftc_collective {
     struct ftc_gathering gathering; /* if the call takes contributions; else not initialised */
 };
 
+/* Clears the struct but for `gathering`. */
+void ftc_collective_clear(struct ftc_collective *c);
 /* Begins a call of the API (ftc_call_begin()), and clears the struct but for `gathering`. */
 int ftc_collective_begin(struct ftc_collective *c, const struct ftc_comm *comm);
 /* The call takes contributions by `take`, to places by `place` (collectives/call.h). */

@@ -46,11 +46,7 @@ FTC_HOT int ftc_check_receive(const void *recv, size_t size)
 
 FTC_HOT int ftc_collective_begin(struct ftc_collective *c, const struct ftc_comm *comm)
 {
-    c->call = (struct ftc_call){0};
-    c->reduction = (struct ftc_reduction){0};
-    c->receive = c->packed = c->own_place = NULL;
-    c->sizes = NULL;
-    c->sizes_count = 0;
+    ftc_collective_clear(c);
     return ftc_call_begin(comm);
 }
 

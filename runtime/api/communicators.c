@@ -6,9 +6,9 @@
 #include "runtime/algorithms/table.h"
 #include "runtime/api/call.h"
 #include "runtime/api/making.h"
+#include "runtime/comm/drive.h"
 #include "runtime/comm/finished.h"
 #include "runtime/comm/publish.h"
-#include "runtime/comm/queue.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/comm/spare.h"
 #include "runtime/process/progress.h"
@@ -60,6 +60,14 @@ int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making)
     return rc;
 }
 
+/* Has the call with the ticket in comm->started ended, or has the caller to run comm->own.call on
+ * the board? */
+static bool has_ended(struct ftc_comm *comm, void *arg)
+{
+    (void)arg;
+    return comm->started->ended || comm->own.stage == FTC_OWN_BY_CALLER;
+}
+
 /* Runs an operation of the creation on the board of the parent, without the lock. */
 static void run_on_board(struct ftc_comm *comm)
 {
@@ -82,7 +90,8 @@ static int run(struct ftc_comm *comm, struct ftc_making *making)
         return rc;
     ftc_comm_engine_settle(comm->process);
     while (!making->started.ended) {
-        ftc_comm_engine_await(comm);
+        if (!has_ended(comm, NULL))
+            ftc_comm_wait(comm, &(struct ftc_until){.done = has_ended});
         if (!making->started.ended)
             run_on_board(comm);
     }
@@ -95,9 +104,8 @@ static int run_recorded(struct ftc_comm *comm, struct ftc_making *making,
 {
     uint64_t number = ftc_call_starts(comm, signature);
 
+    ftc_call_drain(comm);
     ftc_call_enter(comm);
-    ftc_publish_queued(comm);
-    ftc_queue_drain(comm);
     ftc_finished_show(comm, NULL);
     if (ftc_comm_is_revoked(comm))
         ftc_comm_close_board(comm);

@@ -9,6 +9,7 @@
 #include "runtime/api/making.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/finished.h"
+#include "runtime/comm/mover.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/queue.h"
 #include "runtime/comm/request.h"
@@ -23,8 +24,6 @@ struct posted {
     struct ftc_queued_operation queued;
     struct ftc_comm *comm;
     enum stage stage;
-    struct ftc_finished finished;
-    struct ftc_history history;
     /* A creation, or a validate after a revoke. */
     bool makes;
     struct ftc_making making;
@@ -51,8 +50,9 @@ static struct posted *of_queued(struct ftc_queued_operation *operation)
 static bool end(struct posted *p, int status)
 {
     p->queued.status = status;
-    ftc_publish_request_ends(p->comm, &p->history);
-    ftc_progress_must(p->comm->process, ftc_finished_keep(p->comm, &p->finished));
+    ftc_publish_request_ends(p->comm, &p->queued.history);
+    ftc_finished_fini(&p->queued.finished);
+    ftc_progress_must(p->comm->process, ftc_finished_keep(p->comm, &p->queued.finished));
     return true;
 }
 
@@ -63,7 +63,7 @@ static bool begin(struct posted *p, const struct ftc_call *call, void *receive, 
         ftc_comm_outputs(p->comm);
         return false;
     }
-    ftc_publish_request_begins(p->comm, &p->history);
+    ftc_publish_request_begins(p->comm, &p->queued.history);
     ftc_request_start(p->comm, &p->run, call, receive, FTC_CHOICE_BOARD + 1);
     p->stage = stage;
     return true;
@@ -106,7 +106,7 @@ static bool advance_making(struct ftc_queued_operation *operation, struct ftc_co
 
     if (p->stage == STARTS) {
         p->stage = VALUE;
-        ftc_publish_request_begins(comm, &p->history);
+        ftc_publish_request_begins(comm, &p->queued.history);
         int rc = ftc_making_start(comm, &p->making);
         if (rc != FTC_SUCCESS) {
             comm->started = NULL;
@@ -121,7 +121,26 @@ static bool advance_making(struct ftc_queued_operation *operation, struct ftc_co
 
 /* --- starting --- */
 
-static int make(struct ftc_comm *comm, ftc_request **place, struct posted **out)
+/* A request that was used before, or a new one. NULL: there is no memory. */
+FTC_HOT static struct posted *new_request(struct ftc_comm *comm)
+{
+    struct ftc_queued_operation *spare = ftc_queue_take_spare(comm);
+    struct posted *p = spare != NULL ? of_queued(spare) : calloc(1, sizeof(*p));
+
+    if (p == NULL)
+        return NULL;
+    p->queued.memory = p;
+    p->queued.by_board = false;
+    p->comm = comm;
+    p->stage = STARTS;
+    p->makes = false;
+    p->child = NULL;
+    p->failed_count = NULL;
+    ftc_collective_clear(&p->collective);
+    return p;
+}
+
+FTC_HOT static int make(struct ftc_comm *comm, ftc_request **place, struct posted **out)
 {
     int rc = ftc_call_check(comm);
 
@@ -131,29 +150,33 @@ static int make(struct ftc_comm *comm, ftc_request **place, struct posted **out)
         rc = ftc_call_begin(comm);
     if (rc != FTC_SUCCESS)
         return rc;
-    struct posted *p = calloc(1, sizeof(*p));
-    if (p == NULL)
+    *out = new_request(comm);
+    if (*out == NULL)
         return ftc_call_end(comm, ftc_error_set(FTC_ERR_NOMEM, "no memory for a request"));
-    p->comm = comm;
-    *out = p;
     return FTC_SUCCESS;
+}
+
+static void count_requests(struct ftc_comm *comm, int change)
+{
+    int before = atomic_load_explicit(&comm->requests, memory_order_relaxed);
+
+    atomic_store_explicit(&comm->requests, before + change, memory_order_relaxed);
 }
 
 /* A revoked communicator takes agreements alone, and these only of a caller that knows of the
  * revoke (communicators.md, C8). Other requests end at once, and no operation before them does. */
-static void enqueue(struct posted *p)
+static void enqueue_by_messages(struct posted *p)
 {
     struct ftc_comm *comm = p->comm;
 
-    ftc_publish_request(comm, &p->history, &p->collective.call.signature);
     ftc_call_enter(comm);
-    comm->requests++;
     if (ftc_comm_is_revoked(comm))
         ftc_comm_close_board(comm);
     if (ftc_comm_is_revoked(comm) && !(p->makes && ftc_comm_is_told(comm))) {
-        p->queued.status = FTC_ERR_REVOKED;
-        p->queued.ended = true;
+        ftc_queue_refuse(&p->queued);
     } else {
+        if (!ftc_mover_has_work(comm) && !ftc_comm_has_queue(comm))
+            ftc_finished_hold(comm);
         ftc_queue_add(comm, &p->queued);
         ftc_comm_engine_queued(comm);
     }
@@ -161,7 +184,35 @@ static void enqueue(struct posted *p)
     ftc_call_leave(comm);
 }
 
-int ftc_request_open(struct ftc_comm *comm, ftc_request **place, struct ftc_collective **c)
+/* Which way an operation goes depends on its call alone, so that it is the same at all ranks. */
+FTC_HOT static void choose_way(struct posted *p)
+{
+    const struct ftc_collective *c = &p->collective;
+    struct ftc_queued_operation *queued = &p->queued;
+
+    if (p->comm->board == NULL || ftc_collective_wants_sizes(c) ||
+        !ftc_board_may_start(p->comm->board, &c->call))
+        return;
+    queued->by_board = true;
+    queued->on_board.call = &c->call;
+    queued->on_board.receive = c->receive;
+}
+
+FTC_HOT static void enqueue(struct posted *p)
+{
+    struct ftc_comm *comm = p->comm;
+
+    count_requests(comm, 1);
+    ftc_publish_request(comm, &p->queued.history, &p->collective.call.signature);
+    if (!p->makes)
+        choose_way(p);
+    if (p->queued.by_board && !ftc_comm_is_revoked(comm) && !ftc_comm_has_queue(comm))
+        ftc_mover_start(comm, &p->queued);
+    else
+        enqueue_by_messages(p);
+}
+
+FTC_HOT int ftc_request_open(struct ftc_comm *comm, ftc_request **place, struct ftc_collective **c)
 {
     struct posted *p = NULL;
     int rc = make(comm, place, &p);
@@ -171,13 +222,14 @@ int ftc_request_open(struct ftc_comm *comm, ftc_request **place, struct ftc_coll
     return rc;
 }
 
-int ftc_request_go(struct ftc_collective *c, struct ftc_comm *comm, int rc, ftc_request **place)
+FTC_HOT int ftc_request_go(struct ftc_collective *c, struct ftc_comm *comm, int rc,
+                           ftc_request **place)
 {
     struct posted *p = (struct posted *)(void *)((char *)c - offsetof(struct posted, collective));
 
     if (rc != FTC_SUCCESS) {
         ftc_collective_free(c);
-        free(p);
+        ftc_queue_give_back(comm, &p->queued);
         return ftc_call_end(comm, rc);
     }
     p->queued.advance = advance_collective;
@@ -260,33 +312,48 @@ static int give(struct posted *p)
     if (p->child != NULL)
         *p->child = p->making.started.child;
     if (p->failed_count != NULL) {
-        const struct ftc_set *failed = p->finished.report.failed;
+        const struct ftc_set *failed = p->queued.finished.report.failed;
         ftc_snapshot_global(&p->comm->snapshot, failed);
         *p->failed_count = ftc_set_count(failed);
     }
     return p->makes ? status : ftc_collective_finish(&p->collective, p->comm, status);
 }
 
+/* The engine writes the last report in a revoke, unless the operations go by the board. After a
+ * revoke there is none of this one. */
+FTC_HOT static void show(struct ftc_comm *comm, struct posted *p, int rc)
+{
+    bool alone = p->queued.by_board && !ftc_comm_has_queue(comm) && !ftc_comm_is_revoked(comm);
+
+    if (!alone)
+        ftc_turn_lock(comm->process);
+    ftc_publish_request_given(comm, &p->queued.history, rc);
+    if (p->queued.status != FTC_ERR_REVOKED)
+        ftc_finished_show(comm, &p->queued.finished);
+    if (!alone)
+        ftc_turn_unlock(comm->process);
+}
+
 /* The request has ended: frees it. Returns what the operation returned. */
-static int take(ftc_request **request, ftc_status *status)
+FTC_HOT static int take(ftc_request **request, ftc_status *status)
 {
     struct posted *p = posted_of(*request);
     struct ftc_comm *comm = p->comm;
-    int rc = ftc_call_explain(comm, &p->collective.call, give(p));
+    int rc = give(p);
 
-    ftc_turn_lock(comm->process);
-    comm->requests--;
-    ftc_publish_request_given(comm, &p->history, rc);
-    if (p->queued.status != FTC_ERR_REVOKED) /* else it has no report */
-        ftc_finished_show(comm, &p->finished);
-    ftc_turn_unlock(comm->process);
+    if (rc != FTC_SUCCESS)
+        rc = ftc_call_explain(comm, &p->collective.call, rc);
+    count_requests(comm, -1);
+    show(comm, p, rc);
     ftc_collective_free(&p->collective);
-    free(p);
+    ftc_queue_give_back(comm, &p->queued);
     *request = NULL;
     if (status != NULL)
         *status = (ftc_status){.rank = -1, .tag = -1, .error = rc};
     return rc == FTC_ERR_REVOKED ? ftc_call_revoked(comm) : rc;
 }
+
+#define ONCE 1 /* as a time: it is over */
 
 /* What a wait looks at. */
 struct watch {
@@ -303,7 +370,8 @@ static bool has_ended(struct ftc_comm *comm, void *arg)
 
     (void)comm;
     for (int i = 0; i < watch->count; i++)
-        if (watch->requests[i] != NULL && posted_of(watch->requests[i])->queued.ended) {
+        if (watch->requests[i] != NULL &&
+            ftc_queued_has_ended(&posted_of(watch->requests[i])->queued)) {
             watch->index = i;
             return true;
         }
@@ -315,14 +383,38 @@ static bool has_ended(struct ftc_comm *comm, void *arg)
 }
 
 /* Waits until one of the requests has ended, at least one of which is not NULL. */
-static void look(struct watch *watch, struct ftc_comm *comm)
+static void look_with_lock(struct watch *watch, struct ftc_comm *comm)
 {
-    watch->index = -1;
     watch->until = (struct ftc_until){.done = has_ended, .arg = watch};
     ftc_call_enter(comm);
     ftc_progress_step(comm->process); /* a test moves operations on, too */
     ftc_comm_wait(comm, &watch->until);
     ftc_call_leave(comm);
+}
+
+/* Looks for one request on the board, without the lock. It does not wait for a limited time. True:
+ * that is all. */
+FTC_HOT static bool look_at_board(struct watch *watch, struct ftc_comm *comm)
+{
+    const struct ftc_queued_operation *queued = &posted_of(watch->requests[0])->queued;
+
+    if (ftc_queued_is_on_board(queued)) {
+        if (watch->until_ns == 0)
+            ftc_mover_wait(comm, queued);
+        else
+            ftc_mover_test(comm);
+        ftc_call_moved(comm);
+    }
+    if (ftc_queued_has_ended(queued))
+        watch->index = 0;
+    return watch->index == 0 || (watch->until_ns == ONCE && ftc_queued_is_on_board(queued));
+}
+
+FTC_HOT static void look(struct watch *watch, struct ftc_comm *comm)
+{
+    watch->index = -1;
+    if (watch->count != 1 || !look_at_board(watch, comm))
+        look_with_lock(watch, comm);
 }
 
 static void nothing_is_there(ftc_status *status)
@@ -375,7 +467,7 @@ FTC_API int ftc_test(ftc_request **request, int *done, ftc_status *status)
 {
     if (done == NULL)
         return ftc_error_set(FTC_ERR_ARG, "there is no place for the answer");
-    int rc = wait_until(request, 1, status);
+    int rc = wait_until(request, ONCE, status);
     if (rc == FTC_ERR_TIMEOUT || (request != NULL && *request == NULL)) /* else it was refused */
         *done = rc != FTC_ERR_TIMEOUT;
     return rc == FTC_ERR_TIMEOUT ? FTC_SUCCESS : rc;

@@ -11,6 +11,7 @@
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/list.h"
+#include "runtime/comm/mover.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/process/progress.h"
@@ -151,8 +152,7 @@ void ftc_comm_give_up_board(struct ftc_comm *comm)
     if (comm->board != NULL && !ftc_comm_is_revoked(comm)) /* the closing comes after these */
         ftc_member_skip(comm->member, ftc_board_operations(comm->board));
     comm->left = comm->left || comm->board != NULL;
-    ftc_board_close(comm->board);
-    comm->board = NULL;
+    ftc_mover_close(comm);
 }
 
 void ftc_comm_close_board(struct ftc_comm *comm)
@@ -219,6 +219,7 @@ void ftc_comm_close(struct ftc_comm *comm)
     ftc_snapshot_fini(&comm->snapshot);
     close_file(comm);
     free(comm->own.value);
+    ftc_queue_free_spares(comm);
     ftc_set_fini(&comm->finished.failed);
     ftc_set_fini(&comm->finished.wrong);
     ftc_comm_drop_members(comm);

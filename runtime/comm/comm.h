@@ -63,7 +63,8 @@ struct ftc_own_call {
 enum ftc_detour {
     FTC_DETOUR_REVOKED = 1,  /* this process has learnt that the communicator is revoked */
     FTC_DETOUR_QUEUE = 2,    /* operations are in the queue (queue.h) */
-    FTC_DETOUR_FINISHED = 4, /* the last report is that of a request: comm->finished */
+    FTC_DETOUR_FINISHED = 4, /* the last report is kept: comm->finished */
+    FTC_DETOUR_BOARD = 8,    /* operations that were started are under way on the board (mover.h) */
 };
 
 /* What ftc_last_report() needs to know of an operation. */
@@ -158,6 +159,12 @@ struct ftc_comm {
     struct ftc_history history; /* the last blocking call */
     /* |G|, as the slot shows it for the world. Also read without the lock. */
     _Atomic uint32_t agreed_count;
+    /* The thread that moves on what is under way on the board, or looks at it (mover.h); 0: none.
+     * If it is not the caller, it acts in its place. */
+    atomic_ulong mover;
+    bool moves_locked;    /* it has process->lock; the mover's own */
+    atomic_int on_board;  /* how many operations are under way on the board; the mover changes it */
+    atomic_bool watched;  /* steps look at it: it is in the engine's list of busy ones */
     struct ftc_peer peer; /* of the board */
     struct ftc_drill
         board_drill; /* as process->drill; the board takes in failures at its own time */
@@ -169,7 +176,10 @@ struct ftc_comm {
     uint64_t
         moves; /* the thread's: calls plus returns of the caller, as the last beat found them */
 
-    int requests; /* that were started, and that no wait or test has ended yet; under the lock */
+    /* Requests that were started, and that no wait or test has ended yet. */
+    atomic_int requests;
+    struct ftc_queued_operation *spare; /* requests to be used again (queue.h) */
+    int spares;
     struct ftc_finished finished; /* if FTC_DETOUR_FINISHED is set */
     /* What ftc_last_report() hands out. The arrays have `size` entries. */
     int *report_failed, *report_corrupt;
@@ -179,6 +189,11 @@ struct ftc_comm {
 static inline bool ftc_comm_is_revoked(const struct ftc_comm *comm)
 {
     return (atomic_load_explicit(&comm->detour, memory_order_acquire) & FTC_DETOUR_REVOKED) != 0;
+}
+
+static inline bool ftc_comm_has_queue(const struct ftc_comm *comm)
+{
+    return (atomic_load_explicit(&comm->detour, memory_order_acquire) & FTC_DETOUR_QUEUE) != 0;
 }
 
 static inline void ftc_comm_detour(struct ftc_comm *comm, enum ftc_detour bit, bool on)

@@ -408,10 +408,15 @@ bool ftc_comm_begin(struct ftc_comm *comm)
     return rc == 1;
 }
 
+/* What is under way on a board rings no bell of the process. */
+#define BOARD_LOOK_NS 100000
+
 static uint64_t sleep_ns(const struct ftc_process *process, uint64_t longest_ns)
 {
     uint64_t ns = ftc_progress_sleep_ns(process);
 
+    if (ns > BOARD_LOOK_NS && atomic_load(&process->on_boards) > 0)
+        ns = BOARD_LOOK_NS;
     return longest_ns > 0 && longest_ns < ns ? longest_ns : ns;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/comm/drive.h"
 #include "runtime/comm/finished.h"
 #include "runtime/comm/list.h"
+#include "runtime/comm/mover.h"
 #include "runtime/comm/queue.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/comm/request.h"
@@ -20,8 +21,8 @@ struct ftc_comm_engine {
     struct ftc_process *process;
     struct ftc_communicators *set;
     struct ftc_comm *world;
-    /* Communicators with an own call by messages, or with a queue; and those whose closing waits
-     * until all have left the board. */
+    /* Communicators with an own call by messages, with a queue, or with operations on a board; and
+     * those whose closing waits until all have left the board. */
     struct ftc_comm_list busy, leaving;
     /* The table of a communicator that was revoked, and of a temporary one. */
     const struct ftc_algorithm *messages[FTC_CHOICES + 1];
@@ -44,9 +45,15 @@ static struct ftc_communicator *next(const struct ftc_comm_engine *engine,
 
 /* --- own calls --- */
 
-void ftc_comm_engine_queued(struct ftc_comm *comm)
+static void watch(struct ftc_comm *comm)
 {
     ftc_comm_list_put(&comm->process->engine->busy, comm);
+    atomic_store(&comm->watched, true);
+}
+
+void ftc_comm_engine_queued(struct ftc_comm *comm)
+{
+    watch(comm);
     comm->process->works = true;
 }
 
@@ -161,13 +168,33 @@ static bool advance_leaving(struct ftc_comm_engine *engine)
     return false;
 }
 
-/* Delivers an own call that is done, or ends an operation of a queue. False: there is none. */
+static bool has_messages(const struct ftc_comm *comm)
+{
+    return comm->own.stage > FTC_OWN_BY_CALLER || comm->queue.first != NULL;
+}
+
+/* A caller that starts an operation on the board first counts it, and then sees whether it is
+ * watched. This stops to watch first, and then sees whether there is an operation. */
+static void rest(struct ftc_comm *comm)
+{
+    atomic_store(&comm->watched, false);
+    if (atomic_load(&comm->on_board) == 0)
+        ftc_comm_list_remove(comm);
+    else
+        atomic_store(&comm->watched, true);
+}
+
+/* Delivers an own call that is done, or ends an operation of a queue or of a board. False: there is
+ * none. */
 static bool advance_one(struct ftc_comm_engine *engine)
 {
+    bool works = false;
+
     for (struct ftc_comm *comm = engine->busy.first, *behind; comm != NULL; comm = behind) {
         behind = comm->behind;
-        if (comm->own.stage <= FTC_OWN_BY_CALLER && comm->queue.first == NULL)
-            ftc_comm_list_remove(comm);
+        works |= has_messages(comm);
+        if (!has_messages(comm) && !ftc_mover_has_work(comm))
+            rest(comm);
         if (advance(comm)) {
             deliver_of_member(comm);
             return true;
@@ -175,7 +202,7 @@ static bool advance_one(struct ftc_comm_engine *engine)
         if (ftc_queue_advance(comm))
             return true;
     }
-    engine->process->works = engine->busy.first != NULL;
+    engine->process->works = works;
     return advance_leaving(engine);
 }
 
@@ -255,21 +282,12 @@ static void created(struct ftc_comm_engine *engine, const struct ftc_communicato
     child->opened = true;
 }
 
-/* The last report stays that of the last operation that has ended. If there is a board, it has that
- * report, and its caller may be in a call. */
-static void keep_report(struct ftc_comm *comm)
-{
-    struct ftc_finished last = {0};
-
-    if ((comm->board != NULL && !comm->agreeing) || comm->ran < 0 || ftc_finished_is_kept(comm))
-        return;
-    ftc_progress_must(comm->process, ftc_finished_keep(comm, &last));
-    ftc_finished_show(comm, &last);
-}
-
 static void revoked(struct ftc_comm_engine *engine, struct ftc_comm *comm)
 {
-    keep_report(comm);
+    /* The last report stays that of the last operation that has ended. If there is a board, it has
+     * that report, and its caller may be in a call. */
+    if ((comm->board == NULL || comm->agreeing) && comm->ran >= 0)
+        ftc_finished_hold(comm);
     ftc_spare_drop_of(engine->process, comm->number);
     set_stage(comm, FTC_OWN_NONE);
     ftc_comm_detour(comm, FTC_DETOUR_REVOKED, true);
@@ -418,7 +436,7 @@ static void notice(struct ftc_process *process, int rank)
 }
 
 static const struct ftc_comm_engine_ops ops = {
-    .receive = receive, .notice = notice, .after = ftc_comm_engine_settle};
+    .receive = receive, .notice = notice, .after = ftc_comm_engine_settle, .watch = watch};
 
 /* --- life --- */
 
@@ -508,18 +526,6 @@ bool ftc_comm_engine_is_over(const struct ftc_process *process)
 
 /* --- callers --- */
 
-static bool has_ended(struct ftc_comm *comm, void *arg)
-{
-    (void)arg;
-    return comm->started->ended || comm->own.stage == FTC_OWN_BY_CALLER;
-}
-
-void ftc_comm_engine_await(struct ftc_comm *comm)
-{
-    if (!has_ended(comm, NULL))
-        ftc_comm_wait(comm, &(struct ftc_until){.done = has_ended});
-}
-
 static void free_one(struct ftc_comm *comm)
 {
     bool small = comm->board != NULL && ftc_board_is_small(comm->board);
@@ -557,13 +563,6 @@ void ftc_comm_engine_free(struct ftc_process *process, struct ftc_comm *comm)
     while (comm == NULL && (rest = child_in_use(engine)) != NULL)
         free_one(rest);
     ftc_comm_engine_settle(process);
-}
-
-void ftc_comm_engine_free_revoked(struct ftc_comm *comm)
-{
-    if (comm->communicator != NULL && ftc_comm_is_revoked(comm) &&
-        ftc_communicator_has_callers(comm->communicator))
-        ftc_comm_engine_free(comm->process, comm);
 }
 
 static void give_back_until(struct ftc_comm_engine *engine, const struct ftc_comm *end)

@@ -50,9 +50,6 @@ void ftc_comm_engine_told(struct ftc_comm *comm);
 
 /* --- for the caller of a creation, or of a validate after a revoke --- */
 
-/* Waits until the call with the ticket in comm->started has ended, or until the caller has to run
- * comm->own.call on the board (FTC_OWN_BY_CALLER). */
-void ftc_comm_engine_await(struct ftc_comm *comm);
 /* Of a call that the caller has run on the board: its status, and its result in comm->own.value. */
 void ftc_comm_engine_ran(struct ftc_comm *comm, int status);
 

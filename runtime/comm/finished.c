@@ -1,6 +1,8 @@
 /* What ftc_last_report() knows of the last operation. */
 #include "runtime/comm/finished.h"
 
+#include "runtime/process/progress.h"
+
 /* On the board each start of the operation is reported as a ballot. There is only one decision,
  * that of ballot (0,0). */
 static void look_at_last(const struct ftc_comm *comm, struct ftc_finished *last)
@@ -64,13 +66,31 @@ void ftc_finished_fini(struct ftc_finished *finished)
 
 void ftc_finished_show(struct ftc_comm *comm, struct ftc_finished *finished)
 {
-    if (ftc_finished_is_kept(comm))
-        ftc_finished_fini(&comm->finished);
-    ftc_comm_detour(comm, FTC_DETOUR_FINISHED, finished != NULL);
-    if (finished == NULL)
+    struct ftc_finished before = {0};
+    bool kept = ftc_finished_is_kept(comm);
+
+    if (kept)
+        before = comm->finished;
+    if (finished == NULL) {
+        if (kept)
+            ftc_comm_detour(comm, FTC_DETOUR_FINISHED, false);
+        ftc_finished_fini(&before);
         return;
+    }
     comm->finished = *finished;
     comm->finished.report.failed = &comm->finished.failed;
     comm->finished.report.wrong = &comm->finished.wrong;
-    *finished = (struct ftc_finished){0};
+    if (!kept)
+        ftc_comm_detour(comm, FTC_DETOUR_FINISHED, true);
+    *finished = before;
+}
+
+void ftc_finished_hold(struct ftc_comm *comm)
+{
+    struct ftc_finished last = {0};
+
+    if (ftc_finished_is_kept(comm))
+        return;
+    ftc_progress_must(comm->process, ftc_finished_keep(comm, &last));
+    ftc_finished_show(comm, &last);
 }

@@ -16,8 +16,12 @@ void ftc_finished_fini(struct ftc_finished *finished); /* a zeroed struct is leg
 /* Is the last report one that ftc_finished_show() was given? */
 bool ftc_finished_is_kept(const struct ftc_comm *comm);
 
+/* From now on the last report is that of the operation that it has run last, whatever runs next. */
+void ftc_finished_hold(struct ftc_comm *comm);
+
 /* From now on the last report is this one, which the communicator owns; NULL: that of the operation
- * that it has run last. */
+ * that it has run last. *finished becomes the one before: its owner uses its memory again, or
+ * frees it. */
 void ftc_finished_show(struct ftc_comm *comm, struct ftc_finished *finished);
 
 #endif

@@ -7,8 +7,10 @@
 
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "runtime/comm/mover.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/process/multicast.h"
+#include "runtime/process/turn.h"
 
 _Static_assert(FTC_PIECES == FTC_PIECES_KINDS, "the slot has room for all kinds");
 _Static_assert(FTC_RULES >= FTC_RULES_COUNT, "the slot has room for all rules");
@@ -93,10 +95,26 @@ static void member_activity(const struct ftc_comm *comm, struct ftc_member_activ
     now->agreed_failed = board.agreed_failed;
 }
 
+/* While another thread moves operations on, what the board does changes all the time. */
+static void look_at_board(const struct ftc_comm *comm, struct ftc_member_activity *now)
+{
+    bool leave;
+
+    if (ftc_mover_peek((struct ftc_comm *)comm, &leave))
+        board_activity(comm->board, now);
+    else
+        *now = (struct ftc_member_activity){.op = LOAD(comm->called),
+                                            .waits_for = -1,
+                                            .root = -1,
+                                            .known_failed = -1,
+                                            .agreed_failed = (int)LOAD(comm->agreed_count)};
+    ftc_mover_end_peek((struct ftc_comm *)comm, leave);
+}
+
 void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *now)
 {
     if (comm->board != NULL)
-        board_activity(comm->board, now);
+        look_at_board(comm, now);
     if (comm->board == NULL || comm->agreeing)
         member_activity(comm, now);
     ftc_algorithms_activity(comm, now);
@@ -109,7 +127,7 @@ static void publish_set(_Atomic uint64_t *row, const struct ftc_set *set)
 }
 
 /* G of the world only grows. So if the number of its ranks is the same, the set is the same. */
-static void publish_board_agreed(struct ftc_comm *comm)
+static void publish_agreed(struct ftc_comm *comm)
 {
     const struct ftc_set *agreed = ftc_board_agreed(comm->board);
     uint32_t count = (uint32_t)ftc_set_count(agreed);
@@ -120,6 +138,15 @@ static void publish_board_agreed(struct ftc_comm *comm)
     comm->published_agreed = count;
     STORE(comm->process->slot->activity.agreed_failed, count);
     publish_set(ftc_segment_agreed_row(comm->process->segment, comm->rank), agreed);
+}
+
+static void publish_board_agreed(struct ftc_comm *comm)
+{
+    bool leave;
+
+    if (ftc_mover_peek(comm, &leave))
+        publish_agreed(comm);
+    ftc_mover_end_peek(comm, leave);
 }
 
 /* The sequence is odd while the fields change. The release fence and the release store keep the
@@ -146,6 +173,14 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
     atomic_thread_fence(memory_order_release);
     fill(comm, &now, wait);
     atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
+}
+
+void ftc_publish_shown(struct ftc_comm *comm)
+{
+    comm->shown = false;
+    ftc_turn_lock(comm->process);
+    ftc_publish_activity(comm, FTC_WAIT_NOTHING);
+    ftc_turn_unlock(comm->process);
 }
 
 void ftc_publish_bytes(struct ftc_comm *comm, size_t bytes)
@@ -179,7 +214,7 @@ FTC_HOT void ftc_publish_board_record(struct ftc_comm *comm)
 
 void ftc_publish_queued(struct ftc_comm *comm)
 {
-    if (comm->history.call != NULL && comm->queue.first != NULL)
+    if (comm->history.call != NULL && (ftc_comm_has_queue(comm) || ftc_mover_has_work(comm)))
         ftc_history_call(&comm->history, FTC_HISTORY_UNNUMBERED, true);
 }
 
@@ -232,6 +267,19 @@ void ftc_publish_request_begins(struct ftc_comm *comm, struct ftc_history *histo
     comm->recording = history;
     ftc_history_number(history, next_operation(comm));
     ftc_history_started(history);
+}
+
+void ftc_publish_request_posted(struct ftc_comm *comm, struct ftc_history *history)
+{
+    ftc_history_number(history, LOAD(comm->called) - 1);
+    ftc_history_started(history);
+}
+
+void ftc_publish_request_decided(struct ftc_comm *comm, struct ftc_history *history)
+{
+    ftc_history_decided(history);
+    ftc_history_ended(history,
+                      FTC_HISTORY_OUTCOME(0, FTC_CHOICE_BOARD + 1, LOAD(comm->agreed_count)));
 }
 
 /* By the time that it is given to its caller, another one may have begun. */

@@ -11,6 +11,9 @@ void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *n
 /* Shows what the caller is doing. `wait` replaces what ftc_publish_what() says the caller waits
  * for, unless it is FTC_WAIT_NOTHING. */
 void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait);
+/* The caller has returned from a wait on the board that was shown (comm->shown). Without the lock,
+ * since another thread may show what it does in another communicator. */
+void ftc_publish_shown(struct ftc_comm *comm);
 /* A message was sent that is of no kind of the agreement core: counts its bytes only. */
 void ftc_publish_bytes(struct ftc_comm *comm, size_t bytes);
 /* A message of this kind was sent. */
@@ -76,9 +79,12 @@ void ftc_publish_done(struct ftc_comm *comm, const struct ftc_signature *signatu
 /* A request is started. `history` is its own, and `signature` says what it calls. */
 void ftc_publish_request(struct ftc_comm *comm, struct ftc_history *history,
                          const struct ftc_signature *signature);
-/* With the lock. It begins, it has ended, and it is given to its caller. */
+/* With the lock: it begins, it has ended. And it is given to its caller. */
 void ftc_publish_request_begins(struct ftc_comm *comm, struct ftc_history *history);
 void ftc_publish_request_ends(struct ftc_comm *comm, struct ftc_history *history);
+/* On the board, without the lock: it is posted, and it has ended. */
+void ftc_publish_request_posted(struct ftc_comm *comm, struct ftc_history *history);
+void ftc_publish_request_decided(struct ftc_comm *comm, struct ftc_history *history);
 void ftc_publish_request_given(struct ftc_comm *comm, struct ftc_history *history, int status);
 void ftc_publish_ballot(struct ftc_comm *comm, const struct ftc_epoch *entered);
 

@@ -30,3 +30,10 @@ void ftc_comm_engine_told(struct ftc_comm *comm)
     ftc_comm_engine_settle(comm->process);
     ftc_comm_close_board(comm);
 }
+
+void ftc_comm_engine_free_revoked(struct ftc_comm *comm)
+{
+    if (comm->communicator != NULL && ftc_comm_is_revoked(comm) &&
+        ftc_communicator_has_callers(comm->communicator))
+        ftc_comm_engine_free(comm->process, comm);
+}

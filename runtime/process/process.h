@@ -58,8 +58,15 @@ struct ftc_thread {
     /* The socket at which this rank is rung while the caller is outside, and launcher_fd. */
     ev_io bell, launcher;
     struct ftc_gate gate;
-    ev_async nudge;     /* wakes the loop */
-    uint64_t armed_ns;  /* when `due` fires; 0: never; under the lock */
+    ev_async nudge; /* wakes the loop */
+    /* `move` fires each millisecond while `moves`: operations are under way on boards, or were a
+     * short while ago. */
+    ev_timer move;
+    atomic_bool moves;
+    atomic_ulong started;  /* changes when such an operation is started */
+    uint64_t started_seen; /* thread: when it looked last */
+    int quiet;             /* thread: ticks since then in which there was none */
+    uint64_t armed_ns;     /* when `due` fires; 0: never; under the lock */
     int launcher_fd;    /* pidfd of the launcher; -1: none, and each beat looks for the launcher */
     atomic_bool stop;   /* the thread must end */
     atomic_bool missed; /* the thread had work, but the caller held the lock */
@@ -120,6 +127,7 @@ struct ftc_driven {
     bool polls;      /* it waits for what others write in shared memory, for which `after` looks */
 };
 
+struct ftc_comm;
 struct ftc_comm_engine;
 struct ftc_spare;
 
@@ -130,6 +138,8 @@ struct ftc_comm_engine_ops {
     void (*receive)(struct ftc_process *process, int from, struct ftc_buffer *message);
     void (*notice)(struct ftc_process *process, int rank); /* `rank` has failed */
     bool (*after)(struct ftc_process *process);            /* as in struct ftc_driven_ops */
+    /* It has operations under way on its board: `after` looks at it until it has none. */
+    void (*watch)(struct ftc_comm *comm);
 };
 
 struct ftc_process {
@@ -176,8 +186,9 @@ struct ftc_process {
     uint64_t timer_ns;      /* the earliest due_ns of the communicators; 0: none is set */
     struct ftc_spare *spares; /* memory of boards that may be used again (runtime/comm/spare.h) */
     int spares_count;
-    bool works;   /* the thread has operations to move on: own calls, or those of a queue */
-    bool clogged; /* the transport could not send all: the receivers do not keep up */
+    bool works;           /* the thread has operations to move on: own calls, or those of a queue */
+    atomic_int on_boards; /* communicators with operations under way on their boards; no lock */
+    bool clogged;         /* the transport could not send all: the receivers do not keep up */
 };
 
 /* Logs why, and ends this process. It may be in the middle of anything: for all other ranks this is

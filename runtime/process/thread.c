@@ -19,6 +19,9 @@
  * turn. */
 #define STEPS_PER_DRIVE 4
 
+#define MOVE_S      .001 /* between two looks at what is under way on boards */
+#define QUIET_TICKS 100  /* so many looks in vain, before the thread looks no more */
+
 /* Sets the loop's timer to process->timer_ns, which the caller may have changed. With the lock
  * held. */
 static void arm_due(struct ftc_process *process)
@@ -116,6 +119,69 @@ static void on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
     ftc_process_leave(watcher->data, FTC_EXIT_ORPHANED, "the launcher is gone");
 }
 
+/* --- operations on boards --- */
+
+/* Also while callers are in the library: the driver may be asleep, and the others wait for it. */
+static void move(struct ftc_process *process)
+{
+    if (pthread_mutex_trylock(&process->lock) != 0)
+        return; /* its holder moves them on */
+    bool any = process->engine_ops->after(process);
+    if (any)
+        ftc_turn_changed(process);
+    pthread_mutex_unlock(&process->lock);
+    if (any)
+        drive(process);
+}
+
+static bool have_boards_work(struct ftc_process *process)
+{
+    return atomic_load(&process->on_boards) > 0;
+}
+
+static void start_moving(struct ftc_process *process)
+{
+    struct ftc_thread *t = &process->thread;
+
+    if (ev_is_active(&t->move) || !have_boards_work(process))
+        return;
+    t->quiet = 0;
+    atomic_store(&t->moves, true);
+    ev_now_update(t->loop);
+    ev_timer_again(t->loop, &t->move);
+}
+
+/* Who starts an operation when `moves` is false nudges the thread. */
+static void stop_moving(struct ftc_process *process)
+{
+    struct ftc_thread *t = &process->thread;
+
+    atomic_store(&t->moves, false);
+    if (have_boards_work(process))
+        atomic_store(&t->moves, true);
+    else
+        ev_timer_stop(t->loop, &t->move);
+}
+
+static void on_move(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    struct ftc_process *process = watcher->data;
+    struct ftc_thread *t = &process->thread;
+    uint64_t started = atomic_load_explicit(&t->started, memory_order_relaxed);
+
+    (void)loop;
+    (void)events;
+    if (have_boards_work(process)) {
+        t->quiet = 0;
+        move(process);
+    } else if (started != t->started_seen) {
+        t->quiet = 0;
+    } else if (++t->quiet > QUIET_TICKS) {
+        stop_moving(process);
+    }
+    t->started_seen = started;
+}
+
 static void on_nudge(struct ev_loop *loop, ev_async *watcher, int events)
 {
     struct ftc_process *process = watcher->data;
@@ -125,6 +191,7 @@ static void on_nudge(struct ev_loop *loop, ev_async *watcher, int events)
         ev_break(loop, EVBREAK_ALL);
     else
         drive(process);
+    start_moving(process);
     ftc_gate_nudged(process);
 }
 
@@ -165,8 +232,9 @@ static void watch(struct ftc_process *process)
     ev_timer_init(&t->beat, on_beat, 0., period);
     ev_timer_init(&t->due, on_due, 0., 0.);
     ev_io_init(&t->bell, on_bell, process->bell.fd, EV_READ);
+    ev_timer_init(&t->move, on_move, 0., MOVE_S);
     ev_async_init(&t->nudge, on_nudge);
-    t->beat.data = t->due.data = t->bell.data = t->nudge.data = process;
+    t->beat.data = t->due.data = t->bell.data = t->nudge.data = t->move.data = process;
     ev_timer_start(t->loop, &t->beat);
     ev_io_start(t->loop, &t->bell);
     ev_async_start(t->loop, &t->nudge);
