@@ -165,9 +165,9 @@ static void fill_beat(struct row *row, const struct ftc_status_rank *rank)
 
 static void fill_waits(struct row *row, const struct ftc_status_activity *activity)
 {
-    static const char *const words[] = {"-",           "group", "child",     "decision", "notice",
-                                        "coordinator", "mark",  "room",      "post",     "result",
-                                        "gossip",      "ring",  "settlement"};
+    static const char *const words[] = {"-",           "group", "child",      "decision", "notice",
+                                        "coordinator", "mark",  "room",       "post",     "result",
+                                        "gossip",      "ring",  "settlement", "request"};
     _Static_assert(sizeof(words) / sizeof(words[0]) == FTC_WAITS, "a wait without a word");
     const char *what =
         activity->wait >= 0 && activity->wait < FTC_WAITS ? words[activity->wait] : "?";

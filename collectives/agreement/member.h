@@ -151,6 +151,7 @@ enum ftc_wait {
     FTC_WAIT_GOSSIP, /* gossip: messages, until the estimate stands still (the runtime sets this) */
     FTC_WAIT_RING,   /* large value: messages of another rank (the runtime sets this) */
     FTC_WAIT_SETTLEMENT, /* a settlement, before the next operation begins (agreement.md, rule 9) */
+    FTC_WAIT_STARTED,    /* node board: the posts of an operation that was started */
     FTC_WAITS
 };
 const char *ftc_wait_name(enum ftc_wait wait);

@@ -179,6 +179,7 @@ const char *ftc_wait_name(enum ftc_wait wait)
         [FTC_WAIT_MARKS] = "others to finalize",
         [FTC_WAIT_ROOM] = "a slow rank",
         [FTC_WAIT_POST] = "a rank's contribution",
+        [FTC_WAIT_STARTED] = "a rank's contribution to a request",
         [FTC_WAIT_RESULT] = "the combined result",
         [FTC_WAIT_GOSSIP] = "messages of gossip",
         [FTC_WAIT_RING] = "messages of a large value",

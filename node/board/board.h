@@ -154,6 +154,7 @@ void ftc_board_take_failures(struct ftc_board *board);
 enum ftc_board_wait {
     FTC_BOARD_WAITS_NOT,
     FTC_BOARD_WAITS_POST,
+    FTC_BOARD_WAITS_STARTED, /* for the post of an operation that was started */
     FTC_BOARD_WAITS_RESULT,
     FTC_BOARD_WAITS_ROOM
 };

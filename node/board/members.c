@@ -54,7 +54,10 @@ static void who_is_awaited(const struct ftc_board *b, struct ftc_board_activity 
     for (int i = 0; i < b->members; i++)
         if (ftc_board_awaits(b, b->member[i]) && activity->waits++ == 0)
             activity->waits_for = b->member[i];
-    activity->wait = activity->waits > 0 ? FTC_BOARD_WAITS_POST : FTC_BOARD_WAITS_RESULT;
+    if (activity->waits == 0)
+        activity->wait = FTC_BOARD_WAITS_RESULT;
+    else
+        activity->wait = b->started > 0 ? FTC_BOARD_WAITS_STARTED : FTC_BOARD_WAITS_POST;
 }
 
 void ftc_board_activity(const struct ftc_board *b, struct ftc_board_activity *activity)

@@ -64,7 +64,7 @@ _Noreturn static void mismatch(void *arg, int rank, const struct ftc_signature *
                  (unsigned long long)now.op, rank, comm->rank);
     else
         ftc_mismatch_words(words, now.op, rank, theirs, comm->rank, now.signature);
-    ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, words);
+    ftc_comm_end_mismatched(comm, words);
 }
 
 /* The launcher fences the accused rank, as it does with one that has damaged a ring of messages. */

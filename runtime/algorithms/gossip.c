@@ -9,6 +9,7 @@
 #include "base/mix.h"
 #include "collectives/values/types.h"
 #include "runtime/comm/drive.h"
+#include "runtime/comm/mismatch.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/process/progress.h"
@@ -210,7 +211,7 @@ _Noreturn static void mismatch(struct ftc_comm *comm, int from,
              theirs->algorithm, theirs->neighbourhood, theirs->turns, theirs->operator_code,
              comm->rank, (unsigned long long)own->count, own->algorithm, own->neighbourhood,
              own->turns, own->operator_code);
-    ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, words);
+    ftc_comm_end_mismatched(comm, words);
 }
 
 static bool in_turns(const struct ftc_gossip_run *run)

@@ -24,7 +24,7 @@ _Noreturn static void mismatch(struct ftc_comm *comm, int rank, const struct ftc
 
     ftc_mismatch_words(words, ftc_member_next_op(comm->member), rank, theirs, comm->rank,
                        &comm->levels->call->signature);
-    ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, words);
+    ftc_comm_end_mismatched(comm, words);
 }
 
 void ftc_posts_read(struct ftc_comm *comm, enum ftc_level_kind kind, int rank,

@@ -7,6 +7,7 @@
 #include "collectives/large/large.h"
 #include "collectives/values/types.h"
 #include "runtime/comm/drive.h"
+#include "runtime/comm/mismatch.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/comm/request.h"
@@ -88,8 +89,7 @@ static void put_out(struct ftc_comm *comm)
 static int judged(struct ftc_comm *comm, int rc)
 {
     if (rc == FTC_ERR_MISMATCH)
-        ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH,
-                            ftc_large_mismatch(comm->large->core));
+        ftc_comm_end_mismatched(comm, ftc_large_mismatch(comm->large->core));
     return rc;
 }
 

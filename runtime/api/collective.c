@@ -8,6 +8,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "runtime/comm/mismatch.h"
 
 FTC_HOT void ftc_collective_clear(struct ftc_collective *c)
 {
@@ -35,7 +36,7 @@ _Noreturn static void differ(struct ftc_comm *comm, int from, int to)
 
     snprintf(words, sizeof(words),
              "rank %d does not send as many elements to rank %d as that rank expects", from, to);
-    ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, words);
+    ftc_comm_end_mismatched(comm, words);
 }
 
 static size_t bytes_of(uint64_t size)

@@ -193,7 +193,7 @@ static void carry_out(struct ftc_comm *comm, const struct ftc_output *output)
         log_settled(comm, output);
         break;
     case FTC_OUTPUT_MISMATCH:
-        ftc_process_end_job(comm->process, FTC_EXIT_MISMATCH, ftc_member_mismatch(comm->member));
+        ftc_comm_end_mismatched(comm, ftc_member_mismatch(comm->member));
     }
 }
 

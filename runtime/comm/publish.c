@@ -67,6 +67,7 @@ static void board_activity(const struct ftc_board *board, struct ftc_member_acti
 {
     static const enum ftc_wait waits[] = {[FTC_BOARD_WAITS_NOT] = FTC_WAIT_NOTHING,
                                           [FTC_BOARD_WAITS_POST] = FTC_WAIT_POST,
+                                          [FTC_BOARD_WAITS_STARTED] = FTC_WAIT_STARTED,
                                           [FTC_BOARD_WAITS_RESULT] = FTC_WAIT_RESULT,
                                           [FTC_BOARD_WAITS_ROOM] = FTC_WAIT_ROOM};
     struct ftc_board_activity a;

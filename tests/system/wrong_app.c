@@ -2,6 +2,8 @@
  * Wrong use, and use that is only just allowed. wrong_use.bats runs it:
  *
  *   wrong_app mismatch WHAT rank 3 calls WHAT, the others an allreduce of one int32
+ *   wrong_app request BYTES rank 3 starts an allreduce of so many bytes, the others call one; with
+ *                           "child" behind it in a communicator of ranks 1, 2 and 3
  *   wrong_app counts WHAT   in the call WHAT rank 3 sends more than its receiver expects
  *   wrong_app abort CODE    the last rank aborts the job, the others are in a barrier
  *   wrong_app twice         calls ftc_init() a second time
@@ -14,6 +16,7 @@
  */
 #include <ftcoll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +74,37 @@ static void mismatch(ftc_comm *world, const char *what)
         ftc_allreduce(&in, &out, 1, FTC_INT32, FTC_SUM, world);
     ftc_barrier(world);
     printf("came through\n");
+}
+
+/* In a dup of ranks 1, 2 and 3, rank 3 has number 2. */
+static void start_and_call(ftc_comm *comm, int bytes, bool starts)
+{
+    size_t count = (size_t)bytes / sizeof(int32_t);
+    int32_t *in = calloc(count, sizeof(*in)), *out = calloc(count, sizeof(*out));
+    ftc_request *request;
+
+    if (in == NULL || out == NULL || ftc_barrier(comm) != FTC_SUCCESS)
+        wrong("barrier failed");
+    if (starts && ftc_iallreduce(in, out, count, FTC_INT32, FTC_SUM, comm, &request) == FTC_SUCCESS)
+        ftc_wait(&request, NULL);
+    else
+        ftc_allreduce(in, out, count, FTC_INT32, FTC_SUM, comm);
+    printf("came through\n");
+    free(in);
+    free(out);
+}
+
+static void mix(ftc_comm *world, int bytes, bool child)
+{
+    ftc_comm *comm = world;
+    int rank = ftc_rank(world);
+
+    if (child &&
+        ftc_comm_split(world, rank >= 1 && rank <= 3 ? 0 : FTC_UNDEFINED, 0, &comm) != FTC_SUCCESS)
+        wrong("split failed");
+    if (comm != NULL)
+        start_and_call(comm, bytes, rank == 3);
+    ftc_barrier(world);
 }
 
 /* Rank 3 sends two elements to rank 0, which expects one; with scatterv it expects two of it. */
@@ -328,6 +362,8 @@ int main(int argc, char **argv)
         twice(world);
     else if (strcmp(mode, "ahead") == 0 && argc > 2)
         run_ahead(world, argv[2]);
+    else if (strcmp(mode, "request") == 0)
+        mix(world, number, argc > 3);
     else if (strcmp(mode, "threads") == 0 && argc > 2)
         two_threads(world, argv[2]);
     else if (strcmp(mode, "operator") == 0)

@@ -251,6 +251,21 @@ full_shm_is_named() {
     done
 }
 
+@test "a blocking call and a request of the same kind do not match: 116, and a line says so" {
+    local bytes where
+    [ "${ALGORITHM:-board}" = board ] || skip "by messages they match"
+    for bytes in 8 1048576; do
+        for where in "" child; do
+            run timeout -s KILL 60 "$FTRUN" -np 6 --timeout 30 "$WRONG_APP" request "$bytes" $where
+            echo "$bytes $where: exit code $status: $output"
+            [ "$status" -eq 116 ]
+            grep -q "rank . is in .*request.*, rank . in a blocking\|rank . is in a blocking.*, rank . in a request" <<<"$output"
+            [ -z "$where" ] || grep -q "in communicator .*, by its own numbers of ranks: " <<<"$output"
+            [ "$(grep -c "came through" <<<"$output")" -eq 0 ]
+        done
+    done
+}
+
 @test "ranks that disagree where nobody waits for the wrong one: 116 all the same" {
     local what
     for what in everybody-root everybody-sender bcast-and-reduce; do
