@@ -27,11 +27,12 @@ row() {
     fi
 }
 
-# Rows with up to 4 ranks, f up to 2, three operations, up to 3 crashes, `list` and `bit`.
+# core F OPERATION...: rows with up to 4 ranks, f up to F, 3 crashes, `list` and `bit`.
 core() {
-    local n f scheme
+    local n f scheme most=$1
+    shift
     for n in 2 3 4; do
-        for ((f = 0; f < n && f <= 2; f++)); do
+        for ((f = 0; f < n && f <= most; f++)); do
             for scheme in list bit; do
                 row -n "$n" -f "$f" --crashes 3 --scheme "$scheme" "$@"
             done
@@ -74,7 +75,8 @@ communicators() {
 }
 
 quick() {
-    core allreduce bcast:1 allreduce
+    core 1 allreduce bcast:1 allreduce
+    row -n 4 -f 2 --crashes 3 allreduce bcast:1 allreduce
     row -n 3 -f 1 --crashes 2 --settle-every 2 bcast:0 bcast:1 bcast:0
     row -n 3 -f 1 --crashes 2 reduce:0 validate barrier
     row -n 4 -f 1 --crashes 2 --take first allreduce\*2
@@ -89,12 +91,12 @@ quick() {
 }
 
 all() {
-    core allreduce bcast:1 allreduce
-    core bcast:0 allreduce bcast:1
-    core allreduce\*3
-    core reduce:0 validate reduce:1
-    core bcast:0 bcast:1 bcast:0 --settle-every 2
-    core allgather scatter:1 gather:0
+    core 2 allreduce bcast:1 allreduce
+    core 2 bcast:0 allreduce bcast:1
+    core 2 allreduce\*3
+    core 2 reduce:0 validate reduce:1
+    core 2 bcast:0 bcast:1 bcast:0 --settle-every 2
+    core 2 allgather scatter:1 gather:0
     settings allreduce bcast:1 allreduce
     settings bcast:0 bcast:1 allreduce
     row -n 5 -f 1 --crashes 2 --scheme bit allreduce allreduce

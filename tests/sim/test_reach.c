@@ -11,7 +11,7 @@
 #include "sim/reach/reach.h"
 #include "tests/suite.h"
 
-#define RUNS   3000
+#define RUNS   1000
 #define BUDGET 20000 /* runs to find a fault */
 
 enum ftc_mutation ftc_mutation;
