@@ -4,6 +4,7 @@
  * round. Nothing here waits but ftc_board_wait().
  */
 #include <assert.h>
+#include <string.h>
 
 #include "base/cpu.h"
 #include "include/ftcoll.h"
@@ -46,19 +47,45 @@ static bool has_post(const struct ftc_board *b, const struct ftc_board_operation
            operation->call->input == operation->receive;
 }
 
+static int reader_of(const struct ftc_signature *s)
+{
+    return ftc_call_to_root(s->kind) ? s->root : FTC_BOARD_EVERYBODY;
+}
+
+/* Data that fits into the post itself. There is room. */
+FTC_HOT static void post_inline(struct ftc_board *b, const struct ftc_board_operation *operation)
+{
+    const struct ftc_call *call = operation->call;
+    const struct ftc_signature *s = &call->signature;
+    uint64_t round = b->unposted_round;
+    struct ftc_board_post *post = ftc_board_post_ahead(b, round, b->rank);
+    size_t own = call->take != NULL && call->input_size < s->size ? call->input_size : s->size;
+
+    ftc_board_step();
+    post->signature = operation->mine;
+    b->place[round % FTC_BOARD_DEPTH] =
+        (struct ftc_board_use){.end = round + 1, .reader = reader_of(s)};
+    ftc_board_step();
+    if (own == FTC_BOARD_INLINE) /* a store instead of a call */
+        memcpy(post->data, call->input, FTC_BOARD_INLINE);
+    else if (own > 0)
+        memcpy(post->data, call->input, own);
+    FTC_BOARD_STORE(post->mark, ftc_board_mark(round + 1, operation->check));
+    b->set.host.pass(b->set.host.arg, FTC_BOARD_POSTED);
+    ftc_board_ring_posted(b, round);
+    ftc_cpu_own(post + 4); /* this rank may post in later rounds soon */
+}
+
 /* Post for the call that b->call is. It has one round, so its block is the whole value. */
 static bool post_value(struct ftc_board *b)
 {
     const struct ftc_call *call = b->call;
     const struct ftc_signature *s = &call->signature;
     size_t own = call->take != NULL ? ftc_board_own_bytes(b) : b->bytes;
-    int reader = ftc_call_to_root(s->kind) ? s->root : FTC_BOARD_EVERYBODY;
 
-    if (!ftc_board_post(b, own > 0 ? call->input : NULL, own, reader))
+    if (!ftc_board_post(b, own > 0 ? call->input : NULL, own, reader_of(s)))
         return false;
-    ftc_board_ring_posted(b);
-    /* This rank may post in later rounds soon. */
-    ftc_cpu_own(ftc_board_post_of(b, b->round + 4, b->rank));
+    ftc_board_ring_posted(b, b->round);
     return true;
 }
 
@@ -114,7 +141,10 @@ static void post_all(struct ftc_board *b)
         if (has_post(b, operation)) {
             if (!has_room(b, operation))
                 return;
-            post_ahead(b, operation);
+            if (signature_of(operation)->size <= FTC_BOARD_INLINE)
+                post_inline(b, operation);
+            else
+                post_ahead(b, operation);
         }
         is_posted(b);
     }

@@ -336,8 +336,8 @@ bool ftc_board_says_left(const struct ftc_board *b, uint64_t left);
 void ftc_board_give_up(struct ftc_board *b);
 /* Look for what ends a wait, though the awaited rank does nothing. True: the board was revoked. */
 bool ftc_board_is_in_vain(struct ftc_board *b);
-/* Wake those that sleep in this round, in which this rank has posted. */
-void ftc_board_ring_posted(struct ftc_board *b);
+/* Wake those that sleep in `round`, in which this rank has posted. */
+void ftc_board_ring_posted(struct ftc_board *b, uint64_t round);
 /* End this round for this rank, whose reads are done. */
 void ftc_board_finish(struct ftc_board *b, bool collecting);
 

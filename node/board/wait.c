@@ -63,21 +63,21 @@ FTC_HOT static bool take_sleepers(struct ftc_board_place *place, uint64_t round)
 
 /* Wake sleepers at the place of this round. Called after this rank has published what they wait
  * for, and by a woken rank to wake the next ones. */
-FTC_HOT static void ring(struct ftc_board *b, bool light)
+FTC_HOT static void ring(struct ftc_board *b, uint64_t round, bool light)
 {
-    struct ftc_board_place *place = ftc_board_place(b, b->round);
+    struct ftc_board_place *place = ftc_board_place(b, round);
 
     fence(b, light);
-    if (!take_sleepers(place, b->round))
+    if (!take_sleepers(place, round))
         return;
     if (!FTC_BOARD_MUTATED(NO_BUMP))
         FTC_BOARD_ADD(place->bell, 1);
     b->set.host.wake(b->set.host.arg, &place->bell, FAN_OUT);
 }
 
-void ftc_board_ring_posted(struct ftc_board *b)
+FTC_HOT void ftc_board_ring_posted(struct ftc_board *b, uint64_t round)
 {
-    ring(b, true);
+    ring(b, round, true);
 }
 
 FTC_HOT static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *own)
@@ -102,7 +102,7 @@ FTC_HOT void ftc_board_finish(struct ftc_board *b, bool collecting)
         b->own_finished = b->round + 1;
         FTC_BOARD_STORE(own->finished, b->own_finished);
     }
-    ring(b, !collecting);
+    ring(b, b->round, !collecting);
     if (!collecting)
         ring_wanted(b, own);
     if (collecting) {

@@ -162,8 +162,8 @@ FTC_HOT static void begin_entry(struct ftc_history *history)
     STORE(entry->kind, history->kind);
     STORE(entry->count, history->most == 1);
     STORE(entry->request, history->request ? lane_of(history) + 1 : 0);
-    /* Two entries of a lane have different times. */
-    atomic_store_explicit(&entry->sequence, 2 * (uint32_t)history->called + 1,
+    /* Two entries of a lane have different times, or different numbers. */
+    atomic_store_explicit(&entry->sequence, 2 * (uint32_t)(history->called + history->number) + 1,
                           memory_order_release);
     history->open = true;
     history->run = history->most > 1;
@@ -175,7 +175,7 @@ FTC_HOT static uint32_t end_run(struct ftc_history *history, uint64_t number)
     uint64_t count = number - history->number;
 
     if (!history->run)
-        return 1;
+        return history->joined > 0 ? history->joined : 1;
     history->run = false;
     count = count < 1 ? 1 : count < history->most ? count : history->most;
     atomic_store_explicit(&history->lane->count, (uint8_t)count, memory_order_release);
@@ -194,12 +194,13 @@ FTC_HOT static uint32_t next_most(const struct ftc_history *history, uint32_t co
 FTC_HOT void ftc_history_call(struct ftc_history *history, uint64_t number, bool timed)
 {
     uint64_t now = ftc_clock_ticks(history->store->counter);
-    bool first = history->lane == NULL;
+    bool first = history->called == 0;
+    uint32_t count =
+        end_run(history, history->request ? history->number + history->joined : number);
 
-    if (first)
+    if (history->lane == NULL)
         take_lane(history);
-    uint32_t count = end_run(history, number);
-    if (!first)
+    else
         put_in_ring(history->store, history->lane, now);
     history->most = timed || first ? 1 : next_most(history, count, now);
     history->timed = history->most == 1;
@@ -208,6 +209,7 @@ FTC_HOT void ftc_history_call(struct ftc_history *history, uint64_t number, bool
     history->size = history->call->size;
     history->kind = history->call->kind;
     history->call = NULL;
+    history->joined = history->left = history->request;
     begin_entry(history);
 }
 
@@ -231,6 +233,63 @@ FTC_HOT void ftc_history_return(struct ftc_history *history, uint32_t outcome)
                               memory_order_release);
     history->timed = false;
 }
+
+/* --- requests that share an entry --- */
+
+FTC_HOT bool ftc_history_join(struct ftc_history *history, const struct ftc_signature *signature,
+                              uint64_t number)
+{
+    struct ftc_history_entry *entry = history->lane;
+
+    if (number - history->number != history->joined || history->joined >= history->most ||
+        history->kind != signature->kind || history->size != signature->size || entry == NULL)
+        return false;
+    if (history->left == 0)
+        STORE(entry->returned, 0);
+    history->open = true;
+    history->joined++;
+    history->left++;
+    STORE(entry->calls, number + 1);
+    return true;
+}
+
+/* Those that were given to their callers had the outcome before. They go to the ring, and the
+ * others get an entry of their own. */
+static void split(struct ftc_history *history)
+{
+    struct ftc_history_entry *entry = history->lane;
+    uint32_t given = history->joined - history->left;
+
+    atomic_store_explicit(&entry->count, (uint8_t)given, memory_order_release);
+    put_in_ring(history->store, entry, ftc_clock_ticks(history->store->counter));
+    history->number += given;
+    history->joined = history->most = history->left;
+    begin_entry(history);
+    STORE(entry->calls, history->number + history->joined);
+}
+
+FTC_HOT bool ftc_history_leave(struct ftc_history *history, uint32_t outcome)
+{
+    struct ftc_history_entry *entry = history->lane;
+
+    if (!history->open)
+        return false;
+    if (outcome != history->outcome) {
+        if (history->left < history->joined)
+            split(history);
+        history->outcome = outcome;
+        STORE(entry->outcome, outcome);
+    }
+    STORE(entry->returns, LOAD(entry->returns) + 1);
+    if (--history->left > 0)
+        return false;
+    history->open = false;
+    atomic_store_explicit(&entry->returned, ftc_clock_ticks(history->store->counter),
+                          memory_order_release);
+    return true;
+}
+
+/* --- the end --- */
 
 void ftc_history_close(struct ftc_history *history)
 {
@@ -287,9 +346,13 @@ void ftc_history_waits(struct ftc_history *history, int rank)
 
     if (!history->open)
         return;
-    history->timed = true; /* the first of a run, which has slept */
-    history->most = 1;
-    (void)end_run(history, history->number + 1);
+    if (history->request) {
+        history->most = history->joined; /* no other joins */
+    } else {
+        history->timed = true; /* the first of a run, which has slept */
+        history->most = 1;
+        (void)end_run(history, history->number + 1);
+    }
     if (rank < 0 || LOAD(entry->waits_for) == rank + 1)
         return;
     STORE(entry->waited, offset(history));
@@ -341,7 +404,10 @@ static void look_run(const struct ftc_history_entry *entry, struct ftc_history_o
     bool within = calls > out->number && count <= FTC_HISTORY_RUN;
 
     out->count = within ? (int)count : calls > out->number ? (int)FTC_HISTORY_RUN : 1;
-    out->returned = out->count - (within && calls > returns);
+    out->returned = out->count;
+    if (within && calls > returns)
+        out->returned = returns > out->number ? (int)(returns - out->number) : 0;
+    out->closed = false;
 }
 
 /* Copy the entry. Returns its sequence, or 0 if it is torn or unused. */

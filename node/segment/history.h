@@ -13,7 +13,9 @@
  * fastest operations. So where the callers of a communicator make like calls without a pause, an
  * entry stands for a run of them. Only the first has a time. For the others two counters of the
  * lane tell how far the run is. An operation in which the caller sleeps, or whose outcome differs,
- * gets an entry of its own.
+ * gets an entry of its own. Requests that are started on a node board share entries in the same
+ * way, except that several of a run may be under way. One that is started after a sleep begins
+ * another run, and those whose outcome differs go on in another entry.
  *
  * Crash safety. A writer sets `sequence` to an even value before it changes an entry, and to the
  * odd value of the entry afterwards. So an entry whose writer was killed in between, and an entry
@@ -118,6 +120,8 @@ struct ftc_history {
     uint8_t kind;
     uint32_t outcome;
     uint32_t most; /* operations that it may hold */
+    /* Of requests: how many it has, and how many of them no wait or test has ended yet. */
+    uint32_t joined, left;
     struct ftc_history_entry spare;
 };
 
@@ -152,6 +156,14 @@ void ftc_history_call(struct ftc_history *history, uint64_t number, bool timed);
 /* Record the return of the operation that has an entry of its own. `outcome` is
  * FTC_HISTORY_OUTCOME. */
 void ftc_history_return(struct ftc_history *history, uint32_t outcome);
+
+/* Requests that share an entry. The first begins it by ftc_history_call(). ftc_history_join(): the
+ * next one, the operation `number`. False: it is not like the others, or there are too many.
+ * ftc_history_leave(): one of them was given to its caller. True: it was the last that was left.
+ * Another thread may call ftc_history_decided() for the first one, while it is left. */
+bool ftc_history_join(struct ftc_history *history, const struct ftc_signature *signature,
+                      uint64_t number);
+bool ftc_history_leave(struct ftc_history *history, uint32_t outcome);
 
 /* Of the operation that has an entry of its own, if one is under way. */
 void ftc_history_number(struct ftc_history *history, uint64_t number); /* if it has none */

@@ -163,8 +163,10 @@ void ftc_collective_free(struct ftc_collective *c)
 {
     if (c->call.take != NULL)
         free(c->gathering.bounds);
-    free(c->packed);
-    free(c->sizes);
+    if (c->packed != NULL) /* most have neither: no calls then */
+        free(c->packed);
+    if (c->sizes != NULL)
+        free(c->sizes);
 }
 
 int ftc_collective_end(struct ftc_collective *c, struct ftc_comm *comm, int rc)

@@ -51,8 +51,8 @@ static bool end(struct posted *p, int status)
 {
     p->queued.status = status;
     ftc_publish_request_ends(p->comm, &p->queued.history);
-    ftc_finished_fini(&p->queued.finished);
-    ftc_progress_must(p->comm->process, ftc_finished_keep(p->comm, &p->queued.finished));
+    ftc_finished_fini(p->queued.finished);
+    ftc_progress_must(p->comm->process, ftc_finished_keep(p->comm, p->queued.finished));
     return true;
 }
 
@@ -129,8 +129,16 @@ FTC_HOT static struct posted *new_request(struct ftc_comm *comm)
 
     if (p == NULL)
         return NULL;
+    if (p->queued.finished == NULL)
+        p->queued.finished = calloc(1, sizeof(*p->queued.finished));
+    if (p->queued.finished == NULL) {
+        free(p);
+        return NULL;
+    }
     p->queued.memory = p;
     p->queued.by_board = false;
+    p->queued.record = NULL;
+    p->queued.agreed = 0;
     p->comm = comm;
     p->stage = STARTS;
     p->makes = false;
@@ -142,12 +150,9 @@ FTC_HOT static struct posted *new_request(struct ftc_comm *comm)
 
 FTC_HOT static int make(struct ftc_comm *comm, ftc_request **place, struct posted **out)
 {
-    int rc = ftc_call_check(comm);
+    int rc = place != NULL ? ftc_call_begin(comm)
+                           : ftc_error_set(FTC_ERR_ARG, "there is no place for the request");
 
-    if (rc == FTC_SUCCESS && place == NULL)
-        rc = ftc_error_set(FTC_ERR_ARG, "there is no place for the request");
-    if (rc == FTC_SUCCESS)
-        rc = ftc_call_begin(comm);
     if (rc != FTC_SUCCESS)
         return rc;
     *out = new_request(comm);
@@ -203,13 +208,14 @@ FTC_HOT static void enqueue(struct posted *p)
     struct ftc_comm *comm = p->comm;
 
     count_requests(comm, 1);
-    ftc_publish_request(comm, &p->queued.history, &p->collective.call.signature);
     if (!p->makes)
         choose_way(p);
-    if (p->queued.by_board && !ftc_comm_is_revoked(comm) && !ftc_comm_has_queue(comm))
+    if (p->queued.by_board && !ftc_comm_is_revoked(comm) && !ftc_comm_has_queue(comm)) {
         ftc_mover_start(comm, &p->queued);
-    else
-        enqueue_by_messages(p);
+        return;
+    }
+    ftc_publish_request(comm, &p->queued, &p->collective.call.signature);
+    enqueue_by_messages(p);
 }
 
 FTC_HOT int ftc_request_open(struct ftc_comm *comm, ftc_request **place, struct ftc_collective **c)
@@ -312,7 +318,7 @@ static int give(struct posted *p)
     if (p->child != NULL)
         *p->child = p->making.started.child;
     if (p->failed_count != NULL) {
-        const struct ftc_set *failed = p->queued.finished.report.failed;
+        const struct ftc_set *failed = p->queued.finished->report.failed;
         ftc_snapshot_global(&p->comm->snapshot, failed);
         *p->failed_count = ftc_set_count(failed);
     }
@@ -327,7 +333,7 @@ FTC_HOT static void show(struct ftc_comm *comm, struct posted *p, int rc)
 
     if (!alone)
         ftc_turn_lock(comm->process);
-    ftc_publish_request_given(comm, &p->queued.history, rc);
+    ftc_publish_request_given(comm, &p->queued, rc);
     if (p->queued.status != FTC_ERR_REVOKED)
         ftc_finished_show(comm, &p->queued.finished);
     if (!alone)
@@ -435,9 +441,7 @@ static int wait_until(ftc_request **request, uint64_t until_ns, ftc_status *stat
         return FTC_SUCCESS;
     }
     struct ftc_comm *comm = posted_of(*request)->comm;
-    int rc = ftc_call_check(comm);
-    if (rc == FTC_SUCCESS)
-        rc = ftc_call_begin(comm);
+    int rc = ftc_call_begin(comm);
     if (rc != FTC_SUCCESS)
         return rc;
     look(&watch, comm);
@@ -473,15 +477,43 @@ FTC_API int ftc_test(ftc_request **request, int *done, ftc_status *status)
     return rc == FTC_ERR_TIMEOUT ? FTC_SUCCESS : rc;
 }
 
+/* Waits for the first request and for those behind it that are of the same communicator. Returns how
+ * many these are. *first becomes the first error, unless it is one. */
+FTC_HOT static int wait_for_row(int count, ftc_request *requests[], ftc_status statuses[],
+                                int *first)
+{
+    struct ftc_comm *comm = posted_of(requests[0])->comm;
+    int rc = ftc_call_begin(comm), i = 0;
+
+    if (rc != FTC_SUCCESS) {
+        *first = *first == FTC_SUCCESS ? rc : *first;
+        return 1;
+    }
+    do {
+        struct watch watch = {.requests = &requests[i], .count = 1};
+        look(&watch, comm);
+        rc = take(&requests[i], statuses != NULL ? &statuses[i] : NULL);
+        *first = *first == FTC_SUCCESS ? rc : *first;
+        i++;
+    } while (i < count && requests[i] != NULL && posted_of(requests[i])->comm == comm);
+    ftc_call_end(comm, FTC_SUCCESS);
+    return i;
+}
+
 FTC_API int ftc_wait_all(int count, ftc_request *requests[], ftc_status statuses[])
 {
     int first = FTC_SUCCESS;
 
     if (count < 0 || (count > 0 && requests == NULL))
         return ftc_error_set(FTC_ERR_ARG, "there are no requests");
-    for (int i = 0; i < count; i++) {
-        int rc = ftc_wait(&requests[i], statuses != NULL ? &statuses[i] : NULL);
-        first = first == FTC_SUCCESS ? rc : first;
+    for (int i = 0; i < count;) {
+        ftc_status *of = statuses != NULL ? &statuses[i] : NULL;
+        if (requests[i] != NULL) {
+            i += wait_for_row(count - i, &requests[i], of, &first);
+        } else {
+            nothing_is_there(of);
+            i++;
+        }
     }
     return first;
 }
@@ -500,9 +532,7 @@ FTC_API int ftc_wait_any(int count, ftc_request *requests[], int *index, ftc_sta
         nothing_is_there(status);
         return FTC_SUCCESS;
     }
-    int rc = ftc_call_check(comm);
-    if (rc == FTC_SUCCESS)
-        rc = ftc_call_begin(comm);
+    int rc = ftc_call_begin(comm);
     if (rc != FTC_SUCCESS)
         return rc;
     look(&watch, comm);

@@ -10,6 +10,7 @@
 #include "node/board/level.h"
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/drive.h"
+#include "runtime/comm/finished.h"
 #include "runtime/comm/list.h"
 #include "runtime/comm/mover.h"
 #include "runtime/comm/publish.h"
@@ -209,6 +210,8 @@ void ftc_comm_close(struct ftc_comm *comm)
     if (comm->member != NULL && !comm->process->alone)
         ftc_publish_multicast(comm);
     ftc_history_close(&comm->history);
+    for (int i = 0; i < FTC_RUNS_POSTED; i++)
+        ftc_history_close(&comm->posted[i]);
     remove_driven(comm->process, &comm->driven);
     ftc_progress_due(comm->process, &comm->driven, 0);
     ftc_progress_rest(comm->process, &comm->driven);
@@ -220,8 +223,7 @@ void ftc_comm_close(struct ftc_comm *comm)
     close_file(comm);
     free(comm->own.value);
     ftc_queue_free_spares(comm);
-    ftc_set_fini(&comm->finished.failed);
-    ftc_set_fini(&comm->finished.wrong);
+    ftc_finished_free(comm->finished);
     ftc_comm_drop_members(comm);
     free(comm->report_failed);
     free(comm->report_corrupt);

@@ -67,6 +67,8 @@ enum ftc_detour {
     FTC_DETOUR_BOARD = 8,    /* operations that were started are under way on the board (mover.h) */
 };
 
+#define FTC_RUNS_POSTED 8 /* of requests, that are recorded together (publish.h) */
+
 /* What ftc_last_report() needs to know of an operation. */
 struct ftc_finished {
     struct ftc_member_report report; /* its sets are those below, or those of the member or board */
@@ -157,6 +159,8 @@ struct ftc_comm {
     uint64_t use;               /* of its memory, as ftc_board_file_use() counts */
     int leaver;                 /* if left: all ranks before this one have left, too, or failed */
     struct ftc_history history; /* the last blocking call */
+    /* Runs of requests on the board, and that of the last one; NULL: none yet. */
+    struct ftc_history posted[FTC_RUNS_POSTED], *posting;
     /* |G|, as the slot shows it for the world. Also read without the lock. */
     _Atomic uint32_t agreed_count;
     /* The thread that moves on what is under way on the board, or looks at it (mover.h); 0: none.
@@ -180,7 +184,7 @@ struct ftc_comm {
     atomic_int requests;
     struct ftc_queued_operation *spare; /* requests to be used again (queue.h) */
     int spares;
-    struct ftc_finished finished; /* if FTC_DETOUR_FINISHED is set */
+    struct ftc_finished *finished; /* if FTC_DETOUR_FINISHED is set; NULL: no memory yet */
     /* What ftc_last_report() hands out. The arrays have `size` entries. */
     int *report_failed, *report_corrupt;
     int report_count, report_corrupt_count;

@@ -1,6 +1,10 @@
 /* What ftc_last_report() knows of the last operation. */
 #include "runtime/comm/finished.h"
 
+#include <stdlib.h>
+
+#include "base/cpu.h"
+#include "base/error.h"
 #include "runtime/process/progress.h"
 
 /* On the board each start of the operation is reported as a ballot. There is only one decision,
@@ -25,15 +29,10 @@ static void look_at_last(const struct ftc_comm *comm, struct ftc_finished *last)
         last->signature = board.signature;
 }
 
-bool ftc_finished_is_kept(const struct ftc_comm *comm)
-{
-    return (atomic_load_explicit(&comm->detour, memory_order_relaxed) & FTC_DETOUR_FINISHED) != 0;
-}
-
 void ftc_finished_look(const struct ftc_comm *comm, struct ftc_finished *finished)
 {
     if (ftc_finished_is_kept(comm))
-        *finished = comm->finished;
+        *finished = *comm->finished;
     else
         look_at_last(comm, finished);
 }
@@ -64,33 +63,41 @@ void ftc_finished_fini(struct ftc_finished *finished)
     ftc_set_fini(&finished->wrong);
 }
 
-void ftc_finished_show(struct ftc_comm *comm, struct ftc_finished *finished)
+void ftc_finished_free(struct ftc_finished *finished)
 {
-    struct ftc_finished before = {0};
+    if (finished == NULL)
+        return;
+    ftc_finished_fini(finished);
+    free(finished);
+}
+
+FTC_HOT void ftc_finished_show(struct ftc_comm *comm, struct ftc_finished **finished)
+{
     bool kept = ftc_finished_is_kept(comm);
 
-    if (kept)
-        before = comm->finished;
-    if (finished == NULL) {
-        if (kept)
-            ftc_comm_detour(comm, FTC_DETOUR_FINISHED, false);
-        ftc_finished_fini(&before);
-        return;
+    if (finished != NULL) {
+        struct ftc_finished *before = comm->finished;
+        comm->finished = *finished;
+        *finished = before;
     }
-    comm->finished = *finished;
-    comm->finished.report.failed = &comm->finished.failed;
-    comm->finished.report.wrong = &comm->finished.wrong;
-    if (!kept)
-        ftc_comm_detour(comm, FTC_DETOUR_FINISHED, true);
-    *finished = before;
+    if (kept != (finished != NULL))
+        ftc_comm_detour(comm, FTC_DETOUR_FINISHED, !kept);
+}
+
+static int keep_last(struct ftc_comm *comm)
+{
+    if (comm->finished == NULL)
+        comm->finished = calloc(1, sizeof(*comm->finished));
+    if (comm->finished == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a report");
+    ftc_finished_fini(comm->finished);
+    return ftc_finished_keep(comm, comm->finished);
 }
 
 void ftc_finished_hold(struct ftc_comm *comm)
 {
-    struct ftc_finished last = {0};
-
     if (ftc_finished_is_kept(comm))
         return;
-    ftc_progress_must(comm->process, ftc_finished_keep(comm, &last));
-    ftc_finished_show(comm, &last);
+    ftc_progress_must(comm->process, keep_last(comm));
+    ftc_comm_detour(comm, FTC_DETOUR_FINISHED, true);
 }

@@ -12,16 +12,19 @@ void ftc_finished_look(const struct ftc_comm *comm, struct ftc_finished *finishe
  * FTC_ERR_NOMEM. With the lock. */
 int ftc_finished_keep(const struct ftc_comm *comm, struct ftc_finished *finished);
 void ftc_finished_fini(struct ftc_finished *finished); /* a zeroed struct is legal */
+void ftc_finished_free(struct ftc_finished *finished); /* made by calloc(); NULL is legal */
 
 /* Is the last report one that ftc_finished_show() was given? */
-bool ftc_finished_is_kept(const struct ftc_comm *comm);
+static inline bool ftc_finished_is_kept(const struct ftc_comm *comm)
+{
+    return (atomic_load_explicit(&comm->detour, memory_order_relaxed) & FTC_DETOUR_FINISHED) != 0;
+}
 
 /* From now on the last report is that of the operation that it has run last, whatever runs next. */
 void ftc_finished_hold(struct ftc_comm *comm);
 
-/* From now on the last report is this one, which the communicator owns; NULL: that of the operation
- * that it has run last. *finished becomes the one before: its owner uses its memory again, or
- * frees it. */
-void ftc_finished_show(struct ftc_comm *comm, struct ftc_finished *finished);
+/* From now on the last report is **finished, which the communicator owns; NULL: that of the
+ * operation that it has run last. *finished becomes memory to be used again, or NULL. */
+void ftc_finished_show(struct ftc_comm *comm, struct ftc_finished **finished);
 
 #endif

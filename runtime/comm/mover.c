@@ -63,7 +63,7 @@ FTC_HOT static void start(struct ftc_comm *comm, struct ftc_queued_operation *op
     atomic_store_explicit(&operation->state, FTC_QUEUED_ON_BOARD, memory_order_release);
     ftc_board_start(comm->board, &operation->on_board);
     ftc_publish_called(comm, ftc_board_operations(comm->board));
-    ftc_publish_request_posted(comm, &operation->history);
+    ftc_publish_request_posted(comm, operation);
 }
 
 FTC_HOT void ftc_mover_start(struct ftc_comm *comm, struct ftc_queued_operation *operation)
@@ -72,7 +72,8 @@ FTC_HOT void ftc_mover_start(struct ftc_comm *comm, struct ftc_queued_operation 
 
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_CALL);
     become_mover(comm);
-    ftc_finished_hold(comm); /* what the board would tell of is soon another operation */
+    if (!ftc_finished_is_kept(comm)) /* what the board would tell of is soon another operation */
+        ftc_finished_hold(comm);
     start(comm, operation);
     ftc_mover_leave(comm);
     atomic_store_explicit(started, atomic_load_explicit(started, memory_order_relaxed) + 1,
@@ -119,12 +120,12 @@ FTC_HOT static void end(struct ftc_comm *comm, struct ftc_board_operation *on_bo
     struct ftc_queued_operation *operation = of_board(on_board);
     int left = atomic_load_explicit(&comm->on_board, memory_order_relaxed) - 1;
 
-    keep(comm, &operation->finished);
+    keep(comm, operation->finished);
     operation->status = on_board->status;
     ftc_publish_ran(comm, FTC_CHOICE_BOARD);
     ftc_publish_counted(comm);
     if (on_board->status != FTC_ERR_REVOKED)
-        ftc_publish_request_decided(comm, &operation->history);
+        ftc_publish_request_decided(comm, operation);
     if (left == 0) {
         atomic_fetch_sub(&comm->process->on_boards, 1);
         ftc_comm_detour(comm, FTC_DETOUR_BOARD, false);
@@ -176,7 +177,7 @@ FTC_HOT static bool has_ended(const struct ftc_comm *comm,
 /* Its record shows for whom it waits. */
 FTC_HOT static struct ftc_board_operation *wait_for_first(struct ftc_comm *comm)
 {
-    comm->recording = &of_board(ftc_board_under_way(comm->board))->history;
+    comm->recording = of_board(ftc_board_under_way(comm->board))->record;
     struct ftc_board_operation *first = ftc_board_wait(comm->board);
     comm->recording = &comm->history;
     return first;

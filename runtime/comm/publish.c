@@ -253,10 +253,20 @@ void ftc_publish_done(struct ftc_comm *comm, const struct ftc_signature *signatu
     ftc_history_return(&comm->history, FTC_HISTORY_OUTCOME(0, 0, LOAD(comm->agreed_count)));
 }
 
-void ftc_publish_request(struct ftc_comm *comm, struct ftc_history *history,
-                         const struct ftc_signature *signature)
+/* Opens the record of one request. */
+static void open_request(struct ftc_comm *comm, struct ftc_history *history)
 {
     ftc_history_open(history, &comm->process->history, comm->number, comm->name, true);
+}
+
+void ftc_publish_request(struct ftc_comm *comm, struct ftc_queued_operation *operation,
+                         const struct ftc_signature *signature)
+{
+    struct ftc_history *history = &operation->history;
+
+    open_request(comm, history);
+    operation->record = history;
+    operation->leads = true;
     if (history->store == NULL)
         return;
     history->call = signature;
@@ -270,17 +280,57 @@ void ftc_publish_request_begins(struct ftc_comm *comm, struct ftc_history *histo
     ftc_history_started(history);
 }
 
-void ftc_publish_request_posted(struct ftc_comm *comm, struct ftc_history *history)
+/* The last run, or another one that none is left of. NULL: there is none. */
+static struct ftc_history *unused_run(struct ftc_comm *comm)
 {
-    ftc_history_number(history, LOAD(comm->called) - 1);
-    ftc_history_started(history);
+    if (comm->posting != NULL && comm->posting->left == 0)
+        return comm->posting;
+    for (int i = 0; i < FTC_RUNS_POSTED; i++)
+        if (comm->posted[i].left == 0)
+            return &comm->posted[i];
+    return NULL;
 }
 
-void ftc_publish_request_decided(struct ftc_comm *comm, struct ftc_history *history)
+static void begin_run(struct ftc_comm *comm, struct ftc_queued_operation *operation)
 {
-    ftc_history_decided(history);
-    ftc_history_ended(history,
-                      FTC_HISTORY_OUTCOME(0, FTC_CHOICE_BOARD + 1, LOAD(comm->agreed_count)));
+    struct ftc_history *run = unused_run(comm);
+
+    operation->leads = true;
+    operation->record = run != NULL ? run : &operation->history;
+    if (operation->record->store == NULL || run == NULL)
+        open_request(comm, operation->record);
+    if (operation->record->store == NULL)
+        return;
+    if (run != NULL)
+        comm->posting = run;
+    operation->record->call = &operation->on_board.call->signature;
+    ftc_history_call(operation->record, LOAD(comm->called) - 1, false);
+    ftc_history_started(operation->record);
+}
+
+FTC_HOT void ftc_publish_request_posted(struct ftc_comm *comm,
+                                        struct ftc_queued_operation *operation)
+{
+    struct ftc_history *run = comm->posting;
+
+    if (operation->record != NULL) { /* it was in the queue */
+        ftc_history_number(operation->record, LOAD(comm->called) - 1);
+        ftc_history_started(operation->record);
+    } else if (run != NULL && ftc_history_join(run, &operation->on_board.call->signature,
+                                               LOAD(comm->called) - 1)) {
+        operation->record = run;
+        operation->leads = false;
+    } else {
+        begin_run(comm, operation);
+    }
+}
+
+FTC_HOT void ftc_publish_request_decided(struct ftc_comm *comm,
+                                         struct ftc_queued_operation *operation)
+{
+    operation->agreed = LOAD(comm->agreed_count);
+    if (operation->leads)
+        ftc_history_decided(operation->record);
 }
 
 /* By the time that it is given to its caller, another one may have begun. */
@@ -294,12 +344,18 @@ void ftc_publish_request_ends(struct ftc_comm *comm, struct ftc_history *history
     ftc_history_ended(history, FTC_HISTORY_OUTCOME(0, comm->ran + 1, ftc_set_count(agreed)));
 }
 
-void ftc_publish_request_given(struct ftc_comm *comm, struct ftc_history *history, int status)
+FTC_HOT void ftc_publish_request_given(struct ftc_comm *comm,
+                                       struct ftc_queued_operation *operation, int status)
 {
-    if (comm->recording == history) /* a revoke has cut it off */
+    struct ftc_history *record = operation->record;
+    uint32_t outcome = operation->by_board
+                           ? FTC_HISTORY_OUTCOME(0, FTC_CHOICE_BOARD + 1, operation->agreed)
+                           : record->outcome;
+
+    if (comm->recording == record) /* a revoke has cut it off */
         comm->recording = &comm->history;
-    ftc_history_return(history, history->outcome | (uint8_t)status);
-    ftc_history_close(history);
+    if (ftc_history_leave(record, outcome | (uint8_t)status) && record != comm->posting)
+        ftc_history_close(record);
 }
 
 void ftc_publish_ballot(struct ftc_comm *comm, const struct ftc_epoch *entered)

@@ -76,16 +76,18 @@ static inline void ftc_publish_resulted(struct ftc_comm *comm, int status)
 /* A call that has done its work and takes no time, such as a free, is recorded. */
 void ftc_publish_done(struct ftc_comm *comm, const struct ftc_signature *signature);
 
-/* A request is started. `history` is its own, and `signature` says what it calls. */
-void ftc_publish_request(struct ftc_comm *comm, struct ftc_history *history,
+/* A request is started, and is not on the board. `signature` says what it calls. */
+void ftc_publish_request(struct ftc_comm *comm, struct ftc_queued_operation *operation,
                          const struct ftc_signature *signature);
 /* With the lock: it begins, it has ended. And it is given to its caller. */
 void ftc_publish_request_begins(struct ftc_comm *comm, struct ftc_history *history);
 void ftc_publish_request_ends(struct ftc_comm *comm, struct ftc_history *history);
-/* On the board, without the lock: it is posted, and it has ended. */
-void ftc_publish_request_posted(struct ftc_comm *comm, struct ftc_history *history);
-void ftc_publish_request_decided(struct ftc_comm *comm, struct ftc_history *history);
-void ftc_publish_request_given(struct ftc_comm *comm, struct ftc_history *history, int status);
+/* On the board, without the lock: it is posted, and it has ended. Like requests that follow each
+ * other without a pause are recorded together. */
+void ftc_publish_request_posted(struct ftc_comm *comm, struct ftc_queued_operation *operation);
+void ftc_publish_request_decided(struct ftc_comm *comm, struct ftc_queued_operation *operation);
+void ftc_publish_request_given(struct ftc_comm *comm, struct ftc_queued_operation *operation,
+                               int status);
 void ftc_publish_ballot(struct ftc_comm *comm, const struct ftc_epoch *entered);
 
 /* A collective was called; `calls` is the number of collectives that were called by now. */

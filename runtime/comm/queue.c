@@ -103,7 +103,7 @@ void ftc_queue_drain(struct ftc_comm *comm)
 void ftc_queue_give_back(struct ftc_comm *comm, struct ftc_queued_operation *operation)
 {
     if (comm->spares == MOST_SPARES) {
-        ftc_finished_fini(&operation->finished);
+        ftc_finished_free(operation->finished);
         free(operation->memory);
         return;
     }
@@ -128,7 +128,7 @@ void ftc_queue_free_spares(struct ftc_comm *comm)
     struct ftc_queued_operation *operation;
 
     while ((operation = ftc_queue_take_spare(comm)) != NULL) {
-        ftc_finished_fini(&operation->finished);
+        ftc_finished_free(operation->finished);
         free(operation->memory);
     }
 }

@@ -23,8 +23,11 @@ struct ftc_queued_operation {
     atomic_int state; /* enum ftc_queued_state. Release: the status and the result are there */
     bool by_board;
     struct ftc_board_operation on_board; /* if it goes by the board: filled in by the owner */
-    struct ftc_finished finished;        /* of the operation, once it has ended */
-    struct ftc_history history;          /* of the operation */
+    struct ftc_finished *finished;       /* of the operation, once it has ended */
+    struct ftc_history history;          /* of the operation, if `record` is this one */
+    struct ftc_history *record;          /* where it is recorded, alone or with others */
+    bool leads;                          /* it is the first in its record */
+    uint32_t agreed;                     /* |G| when it ended on the board */
     void *memory; /* what is freed, if the owner gives it to the communicator to be used again */
 };
 
