@@ -142,7 +142,11 @@ static size_t chunk_size(const struct ftc_board *b)
 
 static void combine_part(struct ftc_board *b, size_t from, size_t size, unsigned char *out)
 {
-    size_t chunk = size <= FTC_BOARD_CHUNK ? size : chunk_size(b);
+    if (size <= FTC_BOARD_CHUNK) {
+        combine(b, from, size, out);
+        return;
+    }
+    size_t chunk = chunk_size(b);
 
     for (size_t done = 0; done < size; done += chunk) {
         size_t left = size - done;

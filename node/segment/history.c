@@ -253,6 +253,13 @@ FTC_HOT bool ftc_history_join(struct ftc_history *history, const struct ftc_sign
     return true;
 }
 
+void ftc_history_follow(struct ftc_history *history, const struct ftc_history *before)
+{
+    history->called = before->called;
+    history->most = before->most;
+    history->joined = before->joined;
+}
+
 /* Those that were given to their callers had the outcome before. They go to the ring, and the
  * others get an entry of their own. */
 static void split(struct ftc_history *history)

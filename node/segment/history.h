@@ -163,6 +163,9 @@ void ftc_history_return(struct ftc_history *history, uint32_t outcome);
  * Another thread may call ftc_history_decided() for the first one, while it is left. */
 bool ftc_history_join(struct ftc_history *history, const struct ftc_signature *signature,
                       uint64_t number);
+/* The next requests, whose first will begin an entry in `history`, come after those of `before`:
+ * how many may share the entry depends on these. */
+void ftc_history_follow(struct ftc_history *history, const struct ftc_history *before);
 bool ftc_history_leave(struct ftc_history *history, uint32_t outcome);
 
 /* Of the operation that has an entry of its own, if one is under way. */

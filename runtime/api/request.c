@@ -477,8 +477,8 @@ FTC_API int ftc_test(ftc_request **request, int *done, ftc_status *status)
     return rc == FTC_ERR_TIMEOUT ? FTC_SUCCESS : rc;
 }
 
-/* Waits for the first request and for those behind it that are of the same communicator. Returns how
- * many these are. *first becomes the first error, unless it is one. */
+/* Waits for the first request and for those behind it that are of the same communicator. Returns
+ * how many these are. *first becomes the first error, unless it is one. */
 FTC_HOT static int wait_for_row(int count, ftc_request *requests[], ftc_status statuses[],
                                 int *first)
 {

@@ -61,10 +61,11 @@ struct ftc_own_call {
 };
 
 enum ftc_detour {
-    FTC_DETOUR_REVOKED = 1,  /* this process has learnt that the communicator is revoked */
-    FTC_DETOUR_QUEUE = 2,    /* operations are in the queue (queue.h) */
-    FTC_DETOUR_FINISHED = 4, /* the last report is kept: comm->finished */
-    FTC_DETOUR_BOARD = 8,    /* operations that were started are under way on the board (mover.h) */
+    FTC_DETOUR_REVOKED = 1, /* this process has learnt that the communicator is revoked */
+    FTC_DETOUR_QUEUE = 2,   /* operations are in the queue (queue.h) */
+    /* The last report is kept: comm->finished. Set while operations that were started are under
+     * way. */
+    FTC_DETOUR_FINISHED = 4,
 };
 
 #define FTC_RUNS_POSTED 8 /* of requests, that are recorded together (publish.h) */

@@ -43,7 +43,6 @@ static void begin(struct ftc_comm *comm)
 {
     struct ftc_process *process = comm->process;
 
-    ftc_comm_detour(comm, FTC_DETOUR_BOARD, true);
     atomic_store(&comm->on_board, 1);
     atomic_fetch_add(&process->on_boards, 1);
     if (!atomic_load(&comm->watched)) /* one that has a queue is */
@@ -126,10 +125,8 @@ FTC_HOT static void end(struct ftc_comm *comm, struct ftc_board_operation *on_bo
     ftc_publish_counted(comm);
     if (on_board->status != FTC_ERR_REVOKED)
         ftc_publish_request_decided(comm, operation);
-    if (left == 0) {
+    if (left == 0)
         atomic_fetch_sub(&comm->process->on_boards, 1);
-        ftc_comm_detour(comm, FTC_DETOUR_BOARD, false);
-    }
     atomic_store_explicit(&comm->on_board, left, memory_order_release);
     atomic_store_explicit(&operation->state, FTC_QUEUED_ENDED, memory_order_release);
 }

@@ -301,6 +301,8 @@ static void begin_run(struct ftc_comm *comm, struct ftc_queued_operation *operat
         open_request(comm, operation->record);
     if (operation->record->store == NULL)
         return;
+    if (run != NULL && comm->posting != NULL && run != comm->posting)
+        ftc_history_follow(run, comm->posting);
     if (run != NULL)
         comm->posting = run;
     operation->record->call = &operation->on_board.call->signature;

@@ -37,7 +37,7 @@ over_nodes() {
 
 @test "over two nodes, on two levels" {
     local story
-    for story in equal many two revoke; do
+    for story in equal many two mixed revoke; do
         over_nodes "$story"
     done
 }
@@ -48,6 +48,12 @@ over_nodes() {
 
 @test "two communicators have requests, and requests make communicators" {
     run_app 5 "" two 5
+}
+
+@test "those that go by messages, and others, start in turn, also while all ranks compute" {
+    run_app 1 "" mixed 1
+    run_app 5 "" mixed 5
+    run_app 5 "--set transport.order=tcp" mixed 5
 }
 
 @test "a revoke ends what is under way" {

@@ -231,6 +231,39 @@ static void two(void)
     OK(ftc_comm_free(&copy));
 }
 
+/* Some go by messages, between others that may go over the board. Each of these is started when all
+ * before it have ended, also while no rank calls the library. */
+static void mixed(void)
+{
+    int64_t in[4], all = ((int64_t)1 << size) - 1;
+    volatile int64_t out[4] = {0};
+    ftc_report usual = {.struct_size = sizeof(usual)}, report = usual;
+    ftc_request *sums[4] = {NULL}, *others[2] = {NULL};
+    ftc_comm *copy = NULL;
+    int failed = -1;
+
+    OK(ftc_last_report(world, &usual)); /* that of a barrier */
+    for (int i = 0; i < 4; i++) {
+        in[i] = (int64_t)1 << me;
+        if (i == 1)
+            OK(ftc_ivalidate_global(world, &failed, &others[0]));
+        if (i == 3)
+            OK(ftc_comm_idup(world, &copy, &others[1]));
+        OK(ftc_iallreduce(&in[i], (void *)&out[i], 1, FTC_INT64, FTC_SUM, world, &sums[i]));
+    }
+    for (double start = now(); out[3] != all && now() - start < 10;) /* it grows, rank by rank */
+        nap(0.001);
+    for (int i = 3; i >= 0; i--) {
+        MUST(out[i] == all);
+        OK(ftc_wait(&sums[i], NULL));
+        OK(ftc_last_report(world, &report));
+        MUST(strcmp(report.algorithm, usual.algorithm) == 0);
+    }
+    OK(ftc_wait_all(2, others, NULL));
+    MUST(failed == 0 && ftc_size(copy) == size);
+    OK(ftc_comm_free(&copy));
+}
+
 static void revoke(void)
 {
     int64_t in[ROWS], out[ROWS];
@@ -542,19 +575,13 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } stories[] = {{"equal", equal},
-                   {"many", many},
-                   {"late", late},
-                   {"two", two},
-                   {"revoke", revoke},
-                   {"refused-alone", refused_alone},
-                   {"watched", watched},
-                   {"away", away},
-                   {"storm", storm},
-                   {"refused", refused},
-                   {"short-wait", short_wait},
-                   {"tests", tests},
-                   {"slow-operator", slow_operator}};
+    } stories[] = {{"equal", equal},     {"many", many},
+                   {"late", late},       {"two", two},
+                   {"revoke", revoke},   {"refused-alone", refused_alone},
+                   {"watched", watched}, {"away", away},
+                   {"mixed", mixed},     {"storm", storm},
+                   {"refused", refused}, {"short-wait", short_wait},
+                   {"tests", tests},     {"slow-operator", slow_operator}};
     bool found = false;
 
     OK(ftc_init(NULL, &world));
