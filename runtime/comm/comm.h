@@ -68,7 +68,7 @@ enum ftc_detour {
     FTC_DETOUR_FINISHED = 4,
 };
 
-#define FTC_RUNS_POSTED 8 /* of requests, that are recorded together (publish.h) */
+#define FTC_RUNS_POSTED 4 /* of requests, that are recorded together (publish.h) */
 
 /* What ftc_last_report() needs to know of an operation. */
 struct ftc_finished {
