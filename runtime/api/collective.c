@@ -178,6 +178,7 @@ int ftc_collective_end(struct ftc_collective *c, struct ftc_comm *comm, int rc)
 {
     if (rc == FTC_SUCCESS)
         rc = ftc_collective_finish(c, comm, run(c, comm));
-    ftc_collective_free(c);
+    if (c->packed != NULL || c->sizes != NULL) /* `bounds` come with both */
+        ftc_collective_free(c);
     return ftc_call_end(comm, rc);
 }

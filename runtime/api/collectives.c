@@ -23,10 +23,9 @@ FTC_HOT int ftc_check_size(size_t count, ftc_type type, size_t *size)
 
     if (element == 0)
         return ftc_error_set(FTC_ERR_ARG, "type %d does not exist", (int)type);
-    if (count > SIZE_MAX / 2 / element)
+    if (__builtin_mul_overflow(count, element, size) || *size > SIZE_MAX / 2)
         return ftc_error_set(FTC_ERR_ARG, "%zu elements of %s do not fit into memory", count,
                              ftc_type_name(type));
-    *size = count * element;
     return 0;
 }
 

@@ -24,21 +24,22 @@ size_t ftc_part_offset(const struct ftc_parts *parts, int rank)
     return elements * parts->element;
 }
 
-static int check_same(const struct ftc_parts *parts, size_t most)
+static int check_same(const struct ftc_parts *parts)
 {
-    if (parts->count > most / (size_t)parts->ranks)
+    size_t bytes;
+
+    if (__builtin_mul_overflow(parts->count, parts->element, &bytes) ||
+        __builtin_mul_overflow(bytes, (size_t)parts->ranks, &bytes) || bytes > SIZE_MAX / 2)
         return ftc_error_set(
             FTC_ERR_ARG, "%zu elements of %zu bytes for each of %d ranks do not fit into memory",
             parts->count, parts->element, parts->ranks);
     return FTC_SUCCESS;
 }
 
-static int check(const struct ftc_parts *parts)
+static int check_each(const struct ftc_parts *parts)
 {
     size_t most = SIZE_MAX / 2 / parts->element, total = 0;
 
-    if (parts->counts == NULL)
-        return check_same(parts, most);
     for (int rank = 0; rank < parts->ranks; rank++) {
         size_t count = parts->counts[rank], offset = parts->offsets[rank];
         if (count > most - total || offset > most - count)
@@ -81,6 +82,8 @@ size_t ftc_parts_total(const struct ftc_parts *parts)
 {
     size_t total = 0;
 
+    if (parts->counts == NULL)
+        return ftc_part_size(parts, 0) * (size_t)parts->ranks;
     for (int rank = 0; rank < parts->ranks; rank++)
         total += ftc_part_size(parts, rank);
     return total;
@@ -96,7 +99,7 @@ int ftc_parts_init(struct ftc_parts *parts, int ranks, ftc_type type, size_t cou
                                 .ranks = ranks};
     if (parts->element == 0)
         return ftc_error_set(FTC_ERR_ARG, "type %d does not exist", (int)type);
-    return check(parts);
+    return counts == NULL ? check_same(parts) : check_each(parts);
 }
 
 /* --- contributions with a table --- */
