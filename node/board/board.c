@@ -278,8 +278,8 @@ FTC_HOT static void reduce(struct ftc_board *b)
         collect(b);
     else
         reduce_one_block(b, s->root);
-    if (b->leaving == 0 && s->kind == FTC_CALL_REDUCE)
-        return;
+    if (b->leaving == 0 && (s->kind == FTC_CALL_REDUCE || b->live == b->members))
+        return; /* where all members live, L is G */
     name_missing(b);
     if (b->leaving == 0)
         return;
@@ -299,15 +299,8 @@ FTC_HOT static bool root_posted_or_failed(struct ftc_board *b)
     enum ftc_board_standing standing = ftc_board_standing(b, root, failed);
 
     b->judged = b->failures; /* L was read before the mark, and has not changed since */
-    if (standing == FTC_POST_SOUND) {
-        if (FTC_BOARD_CHECKS && !ftc_board_decide_posts(b))
-            return false;
-        /* The root may be ahead, so fetch a later post while this one is copied. */
-        __builtin_prefetch(b->memory.posts +
-                           (b->round + 2) % FTC_BOARD_DEPTH * b->memory.post_stride +
-                           (size_t)root * sizeof(struct ftc_board_post));
-        return true;
-    }
+    if (standing == FTC_POST_SOUND)
+        return !FTC_BOARD_CHECKS || ftc_board_decide_posts(b);
     if (standing == FTC_POST_MISSING) {
         ftc_set_add(&b->left_out, root);
         b->leaving = 1;
@@ -361,7 +354,8 @@ FTC_HOT static int broadcast_to(struct ftc_board *b)
     b->offset = 0;
     do {
         b->bytes = ftc_board_block_size(b, size - b->offset, FTC_BOARD_WHOLE);
-        ftc_board_until(b, root_posted_or_failed, true);
+        if (ftc_board_until(b, root_posted_or_failed, true))
+            ftc_board_fetch_ahead(b, root);
         if (b->revoked)
             return FTC_ERR_REVOKED;
         bool came = b->leaving == 0;

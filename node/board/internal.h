@@ -37,6 +37,7 @@ struct ftc_board {
     uint64_t round;        /* the number of the round under way, or of the next one */
     uint64_t own_finished; /* what this rank has stored in its word finished */
     int started;           /* how many operations are started and have not ended */
+    bool lines;            /* those of the places are allocated */
 
     struct ftc_set agreed; /* G */
     struct ftc_set known;  /* L */
@@ -124,6 +125,29 @@ static inline struct ftc_board_post *ftc_board_post_of_call(const struct ftc_boa
     return (struct ftc_board_post *)(void *)(b->memory.posts +
                                              round % FTC_BOARD_DEPTH * b->memory.post_stride) +
            rank;
+}
+
+static inline bool ftc_board_in_line(size_t bytes)
+{
+    return bytes > FTC_BOARD_INLINE && bytes <= FTC_BOARD_LINE;
+}
+
+/* The line of a place. The lines of one round lie in different sets of the caches. */
+static inline unsigned char *ftc_board_line(const struct ftc_board *b, uint64_t round, int rank)
+{
+    size_t index = (round + (unsigned)rank) % FTC_BOARD_DEPTH;
+
+    return b->memory.areas + (size_t)rank * FTC_BOARD_AREA + FTC_BOARD_LINES_OFFSET +
+           index * FTC_BOARD_LINE;
+}
+
+/* The writer is ahead, so fetch a later post while this one is read. Otherwise that would take the
+ * lines away from it. */
+static inline void ftc_board_fetch_ahead(const struct ftc_board *b, int rank)
+{
+    __builtin_prefetch(ftc_board_post_of_call(b, b->round + 2, rank));
+    if (ftc_board_in_line(b->bytes))
+        __builtin_prefetch(ftc_board_line(b, b->round + 2, rank));
 }
 
 static inline struct ftc_board_post *ftc_board_post_of(const struct ftc_board *b, uint64_t round,
@@ -290,7 +314,7 @@ static inline bool ftc_board_same_call(const struct ftc_signature *a, const stru
 /* Is the data of a post with this offset inside the area of its rank? */
 static inline bool ftc_board_readable(const struct ftc_board *b, uint64_t offset)
 {
-    return b->bytes <= FTC_BOARD_INLINE ||
+    return b->bytes <= FTC_BOARD_LINE ||
            (offset % 64 == 0 && offset <= FTC_BOARD_AREA && b->bytes <= FTC_BOARD_AREA - offset);
 }
 
@@ -320,8 +344,8 @@ typedef bool ftc_board_done(struct ftc_board *b);
 /* Wait until done(b) is true, or until the board is revoked, which sets b->revoked. Each call of
  * `done` does all the work that can be done. Sleeps are at the place of this round. `light`: the
  * rank that ends the wait may omit the fence between publishing and reading the count of
- * sleepers. */
-void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light);
+ * sleepers. Returns true if there was nothing to wait for. */
+bool ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light);
 /* The same until `rank` has finished the rounds before `end`, or is in L. */
 void ftc_board_until_finished(struct ftc_board *b, int rank, uint64_t end);
 /* Sleep for a millisecond. */

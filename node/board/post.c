@@ -9,6 +9,10 @@
 #define PAGE_BYTES 4096u
 #define NO_BUFFER  UINT32_MAX
 
+_Static_assert(FTC_BOARD_LINE *FTC_BOARD_DEPTH <= FTC_BOARD_LINES_BYTES &&
+                   FTC_BOARD_LINES_OFFSET % PAGE_BYTES == 0,
+               "each place has a line");
+
 /* --- reuse --- */
 
 static bool rank_finished(struct ftc_board *b, int rank, uint64_t end)
@@ -93,16 +97,24 @@ static uint32_t choose_buffer(struct ftc_board *b, const struct size_class *size
     return until_free(b, &size_class->use[oldest]) ? oldest : NO_BUFFER;
 }
 
-/* Allocate the memory of a buffer, so that a full /dev/shm is an error here and not a SIGBUS later.
- * Only the needed part is allocated, because /dev/shm may be small and ranks may be many. */
+/* Allocate memory of this rank's area, so that a full /dev/shm is an error here and not a SIGBUS
+ * later. */
+static void allocate(struct ftc_board *b, size_t offset, size_t bytes)
+{
+    int rc = ftc_board_allocate(&b->memory, b->rank, offset, bytes);
+
+    if (rc != 0)
+        b->set.host.exhausted(b->set.host.arg, rc);
+}
+
+/* Only the needed part of a buffer is allocated, because /dev/shm may be small and ranks may be
+ * many. */
 static void populate(struct ftc_board *b, struct ftc_board_use *use, uint32_t offset, size_t bytes)
 {
     uint32_t from = offset / PAGE_BYTES * PAGE_BYTES; /* small buffers share pages */
     size_t to = (offset + bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    int rc = ftc_board_allocate(&b->memory, b->rank, from, to - from);
 
-    if (rc != 0)
-        b->set.host.exhausted(b->set.host.arg, rc);
+    allocate(b, from, to - from);
     use->populated = (uint32_t)(to - offset);
 }
 
@@ -145,7 +157,7 @@ bool ftc_board_has_room(struct ftc_board *b, uint64_t round, size_t bytes)
 
     if (!becomes_free(b, &b->place[round % FTC_BOARD_DEPTH]))
         return false;
-    if (bytes <= FTC_BOARD_INLINE)
+    if (bytes <= FTC_BOARD_LINE)
         return true;
     for (uint32_t i = 0; i < size_class.count; i++)
         if (becomes_free(b, &size_class.use[i]))
@@ -154,6 +166,14 @@ bool ftc_board_has_room(struct ftc_board *b, uint64_t round, size_t bytes)
 }
 
 /* --- posting --- */
+
+static unsigned char *own_line(struct ftc_board *b)
+{
+    if (!b->lines)
+        allocate(b, FTC_BOARD_LINES_OFFSET, FTC_BOARD_LINES_BYTES);
+    b->lines = true;
+    return ftc_board_line(b, b->round, b->rank);
+}
 
 /* Where the data goes. NULL: the board was revoked. */
 FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_post *post,
@@ -177,6 +197,8 @@ FTC_HOT static unsigned char *begin_post(struct ftc_board *b, struct ftc_board_p
     use->reader = reader;
     if (bytes <= FTC_BOARD_INLINE)
         return post->data;
+    if (bytes <= FTC_BOARD_LINE)
+        return own_line(b);
     uint64_t offset = new_buffer(b, bytes, reader);
     if (offset == NO_BUFFER)
         return NULL;
@@ -210,6 +232,8 @@ FTC_HOT const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
     ftc_board_step();
     if (bytes <= FTC_BOARD_INLINE)
         return post->data;
+    if (bytes <= FTC_BOARD_LINE)
+        return ftc_board_line(b, b->round, rank);
     uint64_t offset = post->offset; /* read once, so that the checked value is the one used */
     if (FTC_BOARD_CHECKS && !ftc_board_readable(b, offset))
         b->set.host.damaged(b->set.host.arg, "a post lies outside of its rank's area");

@@ -299,10 +299,12 @@ static void begin(struct ftc_board *b)
 
 FTC_HOT static void wait_for_posts(struct ftc_board *b)
 {
-    uint8_t kind = b->call->signature.kind;
+    bool to_root = ftc_call_to_root(b->call->signature.kind);
 
     begin(b);
-    ftc_board_until(b, is_over, kind == FTC_CALL_REDUCE || kind == FTC_CALL_GATHER);
+    bool ahead = ftc_board_until(b, is_over, to_root) && to_root;
+    for (int i = 0; i < b->members && ahead; i++)
+        ftc_board_fetch_ahead(b, b->member[i]);
 }
 
 FTC_HOT void ftc_board_collect_for_itself(struct ftc_board *b, unsigned char *out)

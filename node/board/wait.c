@@ -110,8 +110,12 @@ FTC_HOT void ftc_board_finish(struct ftc_board *b, bool collecting)
         b->met = true;
     }
     b->round++;
-    if (collecting) /* the next round probably collects, too */
-        ftc_cpu_own(ftc_board_post_of(b, b->round, b->rank));
+    if (!collecting)
+        return;
+    ftc_cpu_own(
+        ftc_board_post_of(b, b->round, b->rank)); /* the next round probably collects, too */
+    if (ftc_board_in_line(b->bytes))
+        ftc_cpu_own(ftc_board_line(b, b->round, b->rank));
 }
 
 /* Ring all. Of the counters of finished rounds, those for which `asks` says that a rank may sleep
@@ -363,7 +367,7 @@ static void relax(const struct waitable *waitable, int idle)
 
 /* Spin while cores are free, then yield, then sleep. A rank that only spins looks neither at
  * *revoked* nor at *left*. */
-FTC_HOT static void until(struct ftc_board *b, const struct waitable *waitable,
+FTC_HOT static bool until(struct ftc_board *b, const struct waitable *waitable,
                           ftc_board_done *done)
 {
     int idle = 0;
@@ -377,7 +381,7 @@ FTC_HOT static void until(struct ftc_board *b, const struct waitable *waitable,
             continue;
         }
         if (ftc_board_is_revoked(b))
-            return;
+            return false;
         if (idle <= b->set.spins + b->set.yields) {
             sched_yield();
         } else if (is_shared(b, waitable)) {
@@ -390,13 +394,14 @@ FTC_HOT static void until(struct ftc_board *b, const struct waitable *waitable,
             idle = b->set.spins;
         }
     }
+    return idle == 0;
 }
 
-FTC_HOT void ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light)
+FTC_HOT bool ftc_board_until(struct ftc_board *b, ftc_board_done *done, bool light)
 {
     struct ftc_board_place *place = ftc_board_place(b, b->round);
 
-    until(b, &(struct waitable){.bell = &place->bell, .place = place, .light = light}, done);
+    return until(b, &(struct waitable){.bell = &place->bell, .place = place, .light = light}, done);
 }
 
 static bool has_finished(struct ftc_board *b)
@@ -413,9 +418,9 @@ void ftc_board_until_finished(struct ftc_board *b, int rank, uint64_t end)
 
     b->awaited = rank;
     b->awaited_end = end;
-    until(b,
-          &(struct waitable){
-              .bell = &progress->bell, .progress = progress, .end = end, .light = true},
-          has_finished);
+    (void)until(b,
+                &(struct waitable){
+                    .bell = &progress->bell, .progress = progress, .end = end, .light = true},
+                has_finished);
     b->awaited_end = 0;
 }

@@ -22,6 +22,7 @@
 /* Bytes that are combined under one claim. The result and one post fit into the first-level
  * cache. */
 #define FTC_BOARD_CHUNK 8192u
+#define FTC_BOARD_LINE  64u /* most bytes of data in the line of a place */
 #define FTC_BOARD_SMALL 1024u
 #define FTC_BOARD_WHOLE (4u << 20) /* most bytes of a post */
 /* Up to so many bytes of posts each member combines for itself, which is cheaper than to wait for
@@ -55,7 +56,7 @@ struct ftc_board_post {
     struct ftc_signature signature;
     union {
         unsigned char data[FTC_BOARD_INLINE];
-        uint64_t offset; /* where larger data lies in the area of the rank */
+        uint64_t offset; /* where data of more than FTC_BOARD_LINE bytes lies in its rank's area */
     };
 };
 
@@ -121,14 +122,17 @@ enum ftc_board_claim {
     FTC_CLAIM_DONE_SHORT, /* the result is there, and members were missing: find out which */
 };
 
-/* The area of a rank has buffers of three sizes. Each is allocated when it is first used. */
+/* The area of a rank has buffers of three sizes, and a line for each place. Each is allocated when
+ * it is first used. */
 #define FTC_BOARD_SMALL_COUNT  FTC_BOARD_DEPTH
 #define FTC_BOARD_BLOCK_COUNT  4u
 #define FTC_BOARD_WHOLE_COUNT  2u
 #define FTC_BOARD_SMALL_OFFSET 0u
 #define FTC_BOARD_BLOCK_OFFSET (FTC_BOARD_SMALL_OFFSET + FTC_BOARD_SMALL * FTC_BOARD_SMALL_COUNT)
 #define FTC_BOARD_WHOLE_OFFSET (FTC_BOARD_BLOCK_OFFSET + FTC_BOARD_BLOCK * FTC_BOARD_BLOCK_COUNT)
-#define FTC_BOARD_AREA         (FTC_BOARD_WHOLE_OFFSET + FTC_BOARD_WHOLE * FTC_BOARD_WHOLE_COUNT)
+#define FTC_BOARD_LINES_OFFSET (FTC_BOARD_WHOLE_OFFSET + FTC_BOARD_WHOLE * FTC_BOARD_WHOLE_COUNT)
+#define FTC_BOARD_LINES_BYTES  4096u /* a page */
+#define FTC_BOARD_AREA         (FTC_BOARD_LINES_OFFSET + FTC_BOARD_LINES_BYTES)
 
 #define FTC_BOARD_RESULTS                                                                          \
     2u /* the results of rounds r and r + 1 lie apart; one block would do, but two suit caches */

@@ -8,8 +8,8 @@
 #define FEW         5  /* ranks; larger plans are slow, but wake a round in several steps */
 #define AHEAD_STEPS 32 /* about as many as a rank needs to run ahead */
 
-/* Draws sizes on both sides of every border: in the post, small, a block of some chunks, several
- * blocks. For operations whose posts may be larger also several wholes. */
+/* Draws sizes on both sides of every border: in the post, in its line or small, a block of some
+ * chunks, several blocks. For operations whose posts may be larger also several wholes. */
 static uint32_t random_size(struct test_random *random, bool whole)
 {
     switch (test_random_between(random, 0, whole ? 4 : 3)) {

@@ -147,7 +147,7 @@ static const struct board_operation every[] = {
     {.kind = FTC_CALL_ALLGATHER, .size = BLOCK_SIZE, .uneven = true},
     {.kind = FTC_CALL_ALLGATHER, .size = WHOLES_SIZE, .in_place = true, .uneven = true},
     {.kind = FTC_CALL_ALLTOALL, .size = WHOLES_SIZE, .in_place = true},
-    {.kind = FTC_CALL_GATHER, .size = SMALL_SIZE, .root = 1},
+    {.kind = FTC_CALL_GATHER, .size = FTC_BOARD_LINE, .root = 1},
     {.kind = FTC_CALL_GATHER, .size = WHOLES_SIZE, .root = 0, .in_place = true},
     {.kind = FTC_CALL_SCATTER, .size = SMALL_SIZE, .root = 0},
     {.kind = FTC_CALL_SCATTER, .size = WHOLES_SIZE, .root = 1, .uneven = true},
