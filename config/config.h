@@ -94,7 +94,7 @@ struct ftc_config {
     enum ftc_prepare prepare;              /* collectives.prepare */
     enum ftc_config_collectives algorithm; /* collectives.algorithm */
     enum ftc_config_levels levels;         /* collectives.levels */
-    bool direct_copies; /* collectives.direct_copies: two ranks may copy between their memories */
+    bool direct_copies; /* collectives.direct_copies: ranks may copy between their memories */
     enum ftc_config_large large; /* collectives.large: how large values go across nodes */
     int64_t large_at;            /* collectives.large_at: bytes from which an allreduce is large */
     enum ftc_multicast_transport multicast_transport; /* multicast.transport */

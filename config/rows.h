@@ -145,7 +145,7 @@
         "How operations go on several nodes. auto: in shared memory within a node, and by "
         "messages between one rank of each, where that can be. 1: by messages among all ranks."),
     BOOL("collectives", "direct_copies", PEERS, direct_copies, "on",
-        "Let two ranks copy large values straight between their memories, where the kernel "
+        "Let ranks copy large values straight between their memories, where the kernel "
         "allows it."),
     ENUM("collectives", "large", LARGE, large, large_names, "auto",
         "How collectives of large values go by messages. ring: by an exchange that survives no "

@@ -3,6 +3,7 @@
  *
  *   allreduce, barrier, validate, finalize   a collecting round for each block of the value
  *   allgather, alltoall, scans               the same; each post is taken by itself (gather.c)
+ *   large allgather, gather, alltoall        two collecting rounds or more, with copies (direct.c)
  *   reduce_scatter                           the same; each rank combines or copies its slice
  *   plain reduce and gather of one block     a round in which only the root waits
  *   the same of several blocks               collecting rounds; only the root has the result
@@ -46,10 +47,12 @@ static void release(struct ftc_board *b)
     ftc_set_fini(&b->accused);
     ftc_set_fini(&b->gone);
     ftc_set_fini(&b->left_out);
+    ftc_set_fini(&b->taken);
     free(b->member);
     free(b->finished);
     free(b->kept);
     free(b->scratch);
+    free(b->offers);
     free(b);
 }
 
@@ -72,7 +75,7 @@ int ftc_board_open(struct ftc_board **out, const struct ftc_board_setup *setup)
     if (b->member == NULL || b->finished == NULL || ftc_set_init(&b->agreed, ranks) != 0 ||
         ftc_set_init(&b->known, ranks) != 0 || ftc_set_init(&b->failed, ranks) != 0 ||
         ftc_set_init(&b->accused, ranks) != 0 || ftc_set_init(&b->gone, ranks) != 0 ||
-        ftc_set_init(&b->left_out, ranks) != 0) {
+        ftc_set_init(&b->left_out, ranks) != 0 || ftc_set_init(&b->taken, ranks) != 0) {
         release(b);
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
     }
@@ -95,6 +98,14 @@ void ftc_board_close(struct ftc_board *b)
 
 /* --- decisions --- */
 
+/* Name the members that were missing, but for those whose contributions all have. */
+static void name_left_out(struct ftc_board *b)
+{
+    if (!FTC_BOARD_MUTATED(DIRECT_TAKEN_NAMED))
+        ftc_set_subtract(&b->left_out, &b->taken);
+    ftc_set_unite(&b->failed, &b->left_out);
+}
+
 static void all_back(struct ftc_board *b)
 {
     b->write_offs = (unsigned)b->leaving;
@@ -113,8 +124,8 @@ FTC_HOT static void decide(struct ftc_board *b, const struct ftc_set *more)
     ftc_set_copy(&b->failed, &b->agreed);
     if (b->nothing_new)
         return;
-    ftc_set_unite(&b->failed, &b->left_out);
     ftc_set_unite(&b->gone, &b->left_out);
+    name_left_out(b);
     if (more != NULL)
         ftc_set_unite(&b->failed, more);
     ftc_set_unite(&b->known, &b->failed);
@@ -259,7 +270,7 @@ static void name_missing(struct ftc_board *b)
     }
     ftc_set_copy(&b->failed, &b->agreed);
     if (b->leaving > 0)
-        ftc_set_unite(&b->failed, &b->left_out);
+        name_left_out(b);
 }
 
 FTC_HOT static void reduce(struct ftc_board *b)
@@ -279,13 +290,12 @@ FTC_HOT static void reduce(struct ftc_board *b)
     else
         reduce_one_block(b, s->root);
     if (b->leaving == 0 && (s->kind == FTC_CALL_REDUCE || b->live == b->members))
-        return; /* where all members live, L is G */
-    name_missing(b);
-    if (b->leaving == 0)
-        return;
+        return;  /* where all members live, L is G */
     if (several) /* all members have waited, and found the same ones missing */
         ftc_set_unite(&b->gone, &b->left_out);
-    all_back(b);
+    name_missing(b);
+    if (b->leaving > 0)
+        all_back(b);
 }
 
 /* --- broadcast, scatter --- */
@@ -339,8 +349,7 @@ FTC_HOT static void copy_block(struct ftc_board *b, int root, bool last, size_t 
         memcpy(b->kept + part.at, to, part.size);
         *kept = part.at + part.size;
     }
-    memcpy(to, ftc_board_data(b, root, ftc_board_post_of(b, b->round, root), b->bytes) + part.from,
-           part.size);
+    memcpy(to, ftc_board_data(b, b->round, root, b->bytes) + part.from, part.size);
 }
 
 FTC_HOT static int broadcast_to(struct ftc_board *b)
@@ -514,6 +523,8 @@ FTC_HOT int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, voi
     b->begun = b->round;
     b->op++;
     int status = run(b);
+    if (b->offers != NULL)
+        ftc_set_clear(&b->taken);
     ftc_board_remember(b, &call->signature);
     forget_kept(b);
     b->call = NULL;

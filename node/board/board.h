@@ -27,6 +27,12 @@ enum ftc_board_point {
     FTC_BOARD_DELIVERED, /* the operation is decided, and its result is copied out */
 };
 
+enum ftc_board_copied {
+    FTC_COPIED,
+    FTC_NOBODY_THERE, /* the process is gone; a part may have been copied */
+    FTC_COPY_DENIED   /* it is not allowed, or an address is bad; a part may have been copied */
+};
+
 struct ftc_board_host {
     void *arg;
     /* Failures were declared since the last look. The host calls ftc_board_take_failures(), now or
@@ -49,11 +55,13 @@ struct ftc_board_host {
     void (*pass)(void *arg, enum ftc_board_point point);
 
     /* Copies between the memories of this process and of `rank`. allow_copies: are copies allowed
-     * in both directions, as far as this process knows? copy_from, copy_to: make one. False: it is
-     * not allowed, or was not made whole. `address` is in the other process, and is unchecked. */
+     * in both directions, as far as this process knows? copy_from, copy_to: make one. `address` is
+     * in the other process, and is unchecked. */
     bool (*allow_copies)(void *arg, int rank);
-    bool (*copy_from)(void *arg, int rank, void *to, uint64_t address, size_t size);
-    bool (*copy_to)(void *arg, int rank, uint64_t address, const void *from, size_t size);
+    enum ftc_board_copied (*copy_from)(void *arg, int rank, void *to, uint64_t address,
+                                       size_t size);
+    enum ftc_board_copied (*copy_to)(void *arg, int rank, uint64_t address, const void *from,
+                                     size_t size);
 
     /* Sleep on a shared word, and wake its sleepers, by futex(2). */
     void (*sleep)(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);

@@ -1,7 +1,8 @@
 /* The inside of the board. Private to node/. The files are board.c (life, calls), ahead.c (started
- * operations), post.c (posting), judge.c (whether a post is sound), pair.c (pairs), round.c
- * (collecting rounds), gather.c (values that stay apart), wait.c (waiting and waking), members.c
- * (the members of a round) and kept.c (a copy of an input). */
+ * operations), post.c (posting), judge.c (whether a post is sound), copies.c (direct
+ * copies), pair.c (pairs), direct.c (direct copies of values that stay apart), round.c (collecting
+ * rounds), gather.c (values that stay apart), wait.c (waiting and waking), members.c
+ * (the members of a round) and kept.c (what another start needs). */
 #ifndef FTC_NODE_BOARD_INTERNAL_H
 #define FTC_NODE_BOARD_INTERNAL_H
 
@@ -78,11 +79,15 @@ struct ftc_board {
     bool apart;              /* this root of a plain reduce has no post, and reads its own input */
     unsigned char *kept;     /* input that the result has overwritten, for another start */
     size_t kept_room;
+    size_t
+        kept_input; /* of values that stay apart: `kept` begins with so many bytes of the input */
 
-    /* "Pairs". */
-    bool met;               /* a collecting round is over, so each member has joined the job */
-    bool refused;           /* copies between the two have failed once, so none is tried again */
-    unsigned char *scratch; /* room for two pieces */
+    /* "Direct copies". */
+    bool met;     /* a collecting round is over, so each member has joined the job */
+    bool refused; /* copies between members were refused once, so none is tried again */
+    struct ftc_board_offer *offers; /* of each rank; NULL: not used yet */
+    struct ftc_set taken;   /* ranks whose contributions are entire at all members, dead ones too */
+    unsigned char *scratch; /* of a pair: room for two pieces */
 
     /* The collecting round under way. */
     size_t offset, bytes;        /* its block of the value */
@@ -187,6 +192,20 @@ static inline size_t ftc_board_block_size(const struct ftc_board *b, size_t left
     return limit - limit % element;
 }
 
+/* Does each contribution go to a place of its own (allgather, gather, alltoall)? */
+static inline bool ftc_board_has_places(const struct ftc_board *b)
+{
+    int kind = b->call->signature.kind;
+
+    return kind == FTC_CALL_ALLGATHER || kind == FTC_CALL_GATHER || kind == FTC_CALL_ALLTOALL;
+}
+
+/* Where the contribution of `rank` goes in the result: *at. Returns its size. */
+static inline size_t ftc_board_place_of(const struct ftc_board *b, int rank, size_t *at)
+{
+    return b->call->place(b->call->take_arg, rank, at);
+}
+
 /* What a rank wants of a block: `size` bytes from `from` on, which go to `at` in its result. */
 struct ftc_board_part {
     size_t from, at, size;
@@ -223,10 +242,55 @@ bool ftc_board_settled(struct ftc_board *b, uint64_t end);
 /* Was the board revoked? If so, b->revoked is set, and the call of this rank ends. */
 bool ftc_board_is_revoked(struct ftc_board *b);
 
+/* --- board/copies.c --- */
+
+/* What a member tells of itself before anything is copied. */
+struct ftc_board_offer {
+    uint64_t input, size; /* address in its memory, and bytes */
+    uint64_t output;      /* of a pair: address of the result; 0: it wants none */
+    uint64_t allowed;     /* copies between its memory and others are allowed, as far as it knows */
+    uint64_t check; /* of the other words, because a damaged address would damage other memory */
+};
+
+/* How the copies of a member went. Any two words differ in half of their bits. */
+#define FTC_COPY_SUCCEEDED FTC_BOARD_GOLDEN
+#define FTC_COPY_REFUSED   (~FTC_BOARD_GOLDEN)
+#define FTC_COPY_FAILED    (FTC_BOARD_GOLDEN ^ 0xffffffffu) /* a member is dead, or is wrong */
+
+/* Post `mine` in a collecting round, and wait for the posts of all. The members that are missing
+ * are members no longer. False: the board was revoked. */
+bool ftc_board_exchange(struct ftc_board *b, const void *mine, size_t size);
+/* What `rank` has posted in the last exchange. Readable until this rank posts again. */
+const void *ftc_board_exchanged(struct ftc_board *b, int rank);
+/* Complete `mine`, and exchange offers. False: the board was revoked. */
+bool ftc_board_exchange_offers(struct ftc_board *b, struct ftc_board_offer *mine);
+/* Does this offer match its check? If not, its rank is accused. */
+bool ftc_board_is_offer(struct ftc_board *b, int rank, const struct ftc_board_offer *offer);
+/* May this rank copy from and to `rank`? Not if it is in L: its pid may soon be that of another
+ * process. */
+bool ftc_board_may_copy(struct ftc_board *b, int rank);
+
+/* --- board/direct.c --- */
+
+/* Does this call, which gathers, go by direct copies? The answer is alike at all members. */
+bool ftc_board_is_direct(const struct ftc_board *b);
+/* Run it so. False: the board was revoked, or a copy was not made everywhere. Then b->taken are the
+ * ranks from which all members have everything, the other places are as they were before, and the
+ * call goes on by blocks. */
+bool ftc_board_gather_directly(struct ftc_board *b);
+
 /* --- board/kept.c --- */
 
-/* Make b->kept large enough for so many bytes. */
+/* Make b->kept large enough for so many bytes. What is in it stays. */
 void ftc_board_make_room(struct ftc_board *b, size_t bytes);
+/* Where the piece that this rank takes of its own contribution begins in it. Where all pieces are
+ * of the same size, it is so in the contributions of all. */
+size_t ftc_board_own_piece(const struct ftc_board *b);
+/* Keep the input at the beginning of b->kept if the result overwrites it and it is not kept yet.
+ * Make room for `more` bytes behind it. */
+void ftc_board_keep_input(struct ftc_board *b, size_t more);
+/* The input that no result overwrites. */
+const unsigned char *ftc_board_kept_input(const struct ftc_board *b);
 
 /* --- board/pair.c --- */
 
@@ -249,9 +313,8 @@ enum ftc_board_pair ftc_board_pair_combine(struct ftc_board *b, const void **inp
 bool ftc_board_post(struct ftc_board *b, const void *data, size_t bytes, int reader);
 /* Is there room for a post of `bytes` in this round? Does not wait. */
 bool ftc_board_has_room(struct ftc_board *b, uint64_t round, size_t bytes);
-/* The data of a sound post of this round. The place of the data is checked. */
-const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
-                                    const struct ftc_board_post *post, size_t bytes);
+/* The data of a sound post of `bytes` bytes. The place of the data is checked. */
+const unsigned char *ftc_board_data(struct ftc_board *b, uint64_t round, int rank, size_t bytes);
 
 /* --- board/round.c --- */
 

@@ -39,8 +39,13 @@
     X(PAIR_HALF, "of a pair, the survivor takes its half for the whole")                           \
     X(PAIR_EARLY, "of a pair, a rank says that it has succeeded before it has copied")             \
     X(PAIR_REFUSED_ALONE, "of a pair, a rank does not heed that the other one was refused")        \
-    X(PAIR_COPIES_THE_DEAD,                                                                        \
-      "of a pair, a rank copies from and to the other one after its declaration")                  \
+    X(COPIES_THE_DEAD, "a rank copies from and to another one after its declaration")              \
+    X(DIRECT_DEATH_UNSEEN, "a rank does not look who has died while it copied")                    \
+    X(DIRECT_REVOKE_UNSEEN, "a rank does not look whether the board was revoked while it copied")  \
+    X(DIRECT_EARLY, "a rank says that its direct copies have succeeded before it makes them")      \
+    X(DIRECT_FAILED_ALONE, "a rank does not heed that the direct copies of another one failed")    \
+    X(DIRECT_NOT_RESTORED, "what came by direct copies of a rank that is missing by now stays")    \
+    X(DIRECT_TAKEN_NAMED, "a rank whose contribution all have copied is called failed")            \
     X(AHEAD_UNFINISHED,                                                                            \
       "a rank does not say that it has finished the round of a started operation")                 \
     X(AHEAD_SETTLED, "a post that may have been made ahead says that earlier rounds are finished") \

@@ -10,22 +10,6 @@
 #include "base/error.h"
 #include "node/board/internal.h"
 
-#define SUCCEEDED FTC_BOARD_GOLDEN
-#define REFUSED   (~FTC_BOARD_GOLDEN)
-
-/* What a member tells of itself before anything is copied. */
-struct offer {
-    uint64_t input, output; /* addresses in its memory; output 0: it wants no result */
-    uint64_t allowed;       /* copies from and to its memory are allowed, as far as it knows */
-    uint64_t check; /* of the other words, because a damaged address would damage other memory */
-};
-
-static uint64_t check_of(const struct offer *offer)
-{
-    return ((offer->input * FTC_BOARD_GOLDEN ^ offer->output) * FTC_BOARD_GOLDEN ^ offer->allowed) *
-           FTC_BOARD_GOLDEN;
-}
-
 static int partner(const struct ftc_board *b)
 {
     return b->member[0] == b->rank ? b->member[1] : b->member[0];
@@ -33,29 +17,19 @@ static int partner(const struct ftc_board *b)
 
 bool ftc_board_is_pair(const struct ftc_board *b, size_t size)
 {
-    return size >= FTC_BOARD_PAIR && b->members == 2 && b->met && !b->refused;
+    return size >= FTC_BOARD_DIRECT && b->members == 2 && b->met && !b->refused;
 }
 
-/* Post `mine`, and read what the other member posted. False: it died before it posted, or the board
- * was revoked. */
+/* Exchange words with the other member. False: it died before it posted, or the board was
+ * revoked. */
 static bool exchange(struct ftc_board *b, const void *mine, void *theirs, size_t size)
 {
     int rank = partner(b);
 
-    b->offset = 0;
-    b->bytes = size;
-    if (b->revoked || !ftc_board_post(b, mine, size, FTC_BOARD_EVERYBODY))
+    if (!ftc_board_exchange(b, mine, size) || b->members < 2)
         return false;
-    ftc_board_collect_for_itself(b, NULL);
-    if (b->revoked)
-        return false;
-    bool both = b->missing == 0;
-    if (both)
-        memcpy(theirs, ftc_board_data(b, rank, ftc_board_post_of(b, b->round, rank), size), size);
-    ftc_board_finish(b, true);
-    if (!both)
-        ftc_board_list_members(b);
-    return both;
+    memcpy(theirs, ftc_board_exchanged(b, rank), size);
+    return true;
 }
 
 /* --- this rank's half --- */
@@ -77,15 +51,14 @@ static struct half half_of(const struct ftc_board *b)
     return (struct half){middle, size};
 }
 
-/* Does the other member still live? Its pid may soon be that of another process if not. And may it
- * still be in the call? After a revoke its caller may use the buffers for something else. The fence
- * of the first look lies in ftc_board_decide_posts(), after this rank has posted its offer. */
+/* Does the other member still live? And may it still be in the call? After a revoke its caller may
+ * use the buffers for something else. The fence of the first look lies in ftc_board_decide_posts(),
+ * after this rank has posted its offer. */
 static bool still_there(struct ftc_board *b)
 {
     if (!FTC_BOARD_MUTATED(PAIR_COPIES_REVOKED) && ftc_board_is_revoked(b))
         return false;
-    ftc_board_look(b);
-    return !ftc_set_has(&b->known, partner(b)) || FTC_BOARD_MUTATED(PAIR_COPIES_THE_DEAD);
+    return ftc_board_may_copy(b, partner(b));
 }
 
 /* Room for two pieces: one of the other member's input, and one of a result that only the other
@@ -93,7 +66,7 @@ static bool still_there(struct ftc_board *b)
 static unsigned char *scratch(struct ftc_board *b)
 {
     if (b->scratch == NULL)
-        b->scratch = malloc(2 * (size_t)FTC_BOARD_PAIR_PIECE);
+        b->scratch = malloc(2 * (size_t)FTC_BOARD_PIECE);
     if (b->scratch == NULL)
         b->set.host.exhausted(b->set.host.arg,
                               ftc_error_set(FTC_ERR_NOMEM, "no memory to combine in"));
@@ -104,28 +77,30 @@ static unsigned char *scratch(struct ftc_board *b)
  * wanted. Their piece is read directly to the place of the result if the call has a merge
  * function, which can combine in place. */
 static bool combine_piece(struct ftc_board *b, const unsigned char *input, unsigned char *output,
-                          const struct offer *theirs, size_t at, size_t size)
+                          const struct ftc_board_offer *theirs, size_t at, size_t size)
 {
     const struct ftc_board_host *host = &b->set.host;
-    unsigned char *out = output != NULL ? output + at : scratch(b) + FTC_BOARD_PAIR_PIECE;
+    unsigned char *out = output != NULL ? output + at : scratch(b) + FTC_BOARD_PIECE;
     unsigned char *read = output != NULL && b->call->merge != NULL ? out : scratch(b);
     bool lower = b->rank < partner(b);
 
-    if (!still_there(b) || !host->copy_from(host->arg, partner(b), read, theirs->input + at, size))
+    if (!still_there(b) ||
+        host->copy_from(host->arg, partner(b), read, theirs->input + at, size) != FTC_COPIED)
         return false;
     ftc_board_combine_two(b->call, lower ? input + at : read, lower ? read : input + at, out, size);
     if (theirs->output == 0)
         return true;
-    return still_there(b) && host->copy_to(host->arg, partner(b), theirs->output + at, out, size);
+    return still_there(b) &&
+           host->copy_to(host->arg, partner(b), theirs->output + at, out, size) == FTC_COPIED;
 }
 
 static bool combine_half(struct ftc_board *b, const unsigned char *input, unsigned char *output,
-                         const struct offer *theirs)
+                         const struct ftc_board_offer *theirs)
 {
     struct half half = half_of(b);
 
     for (size_t at = half.from, piece; at < half.to; at += piece) {
-        piece = ftc_board_block_size(b, half.to - at, FTC_BOARD_PAIR_PIECE);
+        piece = ftc_board_block_size(b, half.to - at, FTC_BOARD_PIECE);
         if (!combine_piece(b, input, output, theirs, at, piece))
             return false;
     }
@@ -168,47 +143,44 @@ static bool is_fenced(struct ftc_board *b)
     return ftc_set_has(&b->known, partner(b));
 }
 
-/* The partner has damaged its post. It is accused, and after its fencing this rank is alone. */
-static void lose_partner(struct ftc_board *b, const char *what)
-{
-    b->set.host.accuse(b->set.host.arg, partner(b), what);
-    ftc_board_until(b, is_fenced, false);
-}
-
 /* Exchange offers. False: the other member died before, or its offer was damaged and it was
  * fenced. */
-static bool exchange_offers(struct ftc_board *b, struct offer *mine, struct offer *theirs)
+static bool exchange_offers(struct ftc_board *b, struct ftc_board_offer *mine,
+                            struct ftc_board_offer *theirs)
 {
-    mine->allowed = b->set.host.allow_copies(b->set.host.arg, partner(b));
-    mine->check = check_of(mine);
-    if (!exchange(b, mine, theirs, sizeof(*mine)))
+    int rank = partner(b);
+
+    if (!ftc_board_exchange_offers(b, mine) || b->members < 2)
         return false;
-    if (theirs->check == check_of(theirs))
+    memcpy(theirs, ftc_board_exchanged(b, rank), sizeof(*theirs));
+    if (ftc_board_is_offer(b, rank, theirs))
         return true;
-    lose_partner(b, "made an offer to copy that does not match its check");
+    ftc_board_until(b, is_fenced, false);
     return false;
 }
 
-/* Exchange whether the copies succeeded. SUCCEEDED and REFUSED differ in all bits, so a damaged
+/* Exchange whether the copies succeeded. The two words differ in all bits, so a damaged
  * word is neither. False: the other member died before, or was fenced. */
 static bool exchange_success(struct ftc_board *b, bool here, bool *there)
 {
-    uint64_t mine = here ? SUCCEEDED : REFUSED, theirs;
+    uint64_t mine = here ? FTC_COPY_SUCCEEDED : FTC_COPY_REFUSED, theirs;
 
     if (!exchange(b, &mine, &theirs, sizeof(mine))) {
         b->restarts++;
         return false;
     }
-    *there = theirs == SUCCEEDED;
-    if (*there || theirs == REFUSED)
+    *there = theirs == FTC_COPY_SUCCEEDED;
+    if (*there || theirs == FTC_COPY_REFUSED)
         return true;
-    lose_partner(b, "says neither that its copy succeeded nor that it was refused");
+    b->set.host.accuse(b->set.host.arg, partner(b),
+                       "says neither that its copy succeeded nor that it was refused");
+    ftc_board_until(b, is_fenced, false);
     return false;
 }
 
 static enum ftc_board_pair together(struct ftc_board *b, const void *input, void *output)
 {
-    struct offer mine = {.input = (uintptr_t)input, .output = (uintptr_t)output}, theirs;
+    struct ftc_board_offer mine = {.input = (uintptr_t)input, .output = (uintptr_t)output}, theirs;
     bool early = FTC_BOARD_MUTATED(PAIR_EARLY);
     bool succeeded, theirs_succeeded;
 

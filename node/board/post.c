@@ -226,14 +226,16 @@ FTC_HOT bool ftc_board_post(struct ftc_board *b, const void *data, size_t bytes,
 
 /* --- reading --- */
 
-FTC_HOT const unsigned char *ftc_board_data(struct ftc_board *b, int rank,
-                                            const struct ftc_board_post *post, size_t bytes)
+FTC_HOT const unsigned char *ftc_board_data(struct ftc_board *b, uint64_t round, int rank,
+                                            size_t bytes)
 {
+    const struct ftc_board_post *post = ftc_board_post_of(b, round, rank);
+
     ftc_board_step();
     if (bytes <= FTC_BOARD_INLINE)
         return post->data;
     if (bytes <= FTC_BOARD_LINE)
-        return ftc_board_line(b, b->round, rank);
+        return ftc_board_line(b, round, rank);
     uint64_t offset = post->offset; /* read once, so that the checked value is the one used */
     if (FTC_BOARD_CHECKS && !ftc_board_readable(b, offset))
         b->set.host.damaged(b->set.host.arg, "a post lies outside of its rank's area");

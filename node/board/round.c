@@ -101,7 +101,7 @@ FTC_HOT static const unsigned char *data_of(struct ftc_board *b, int rank)
 {
     if (rank == b->rank && (b->apart || (b->members == 2 && b->call->merge != NULL)))
         return b->source;
-    return ftc_board_data(b, rank, ftc_board_post_of(b, b->round, rank), b->bytes);
+    return ftc_board_data(b, b->round, rank, b->bytes);
 }
 
 /* Combine the posts in rank order (agreement.md, "Deciding"). `from` counts from the start of the

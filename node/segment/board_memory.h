@@ -31,10 +31,12 @@
 /* Most bytes of all posts of a round in which each rank reads them for itself, but each may have
  * FTC_BOARD_BLOCK: they fit into the last-level cache, and into a small /dev/shm. */
 #define FTC_BOARD_APART (16u << 20)
-/* From so many bytes on two members copy between their memories, piece by piece. */
-#define FTC_BOARD_PAIR       16384u
-#define FTC_BOARD_PAIR_PIECE 262144u
-#define FTC_BOARD_PAIR_UNIT  4096u /* a half ends at a multiple of this, so it splits no page */
+/* From so many bytes on members copy between their memories, piece by piece ("Direct copies"). */
+#define FTC_BOARD_DIRECT    16384u
+#define FTC_BOARD_PIECE     262144u
+#define FTC_BOARD_PAIR_UNIT 4096u /* a half ends at a multiple of this, so it splits no page */
+/* After so many bytes, or one rank, they exchange how it went. As many are kept at the most. */
+#define FTC_BOARD_PHASE 4194304u
 #endif
 
 #define FTC_BOARD_INLINE 8u  /* most bytes of data in the post itself */

@@ -132,22 +132,23 @@ static bool allow_copies(void *arg, int rank)
 {
     struct ftc_comm *comm = arg;
 
-    return ftc_peer_allow(comm->process, &comm->peer, ftc_comm_job_rank(comm, rank));
+    return ftc_peer_allow(comm->process, &comm->peers, ftc_comm_job_rank(comm, rank));
 }
 
-static bool copy_from(void *arg, int rank, void *to, uint64_t address, size_t size)
+static enum ftc_board_copied copy_from(void *arg, int rank, void *to, uint64_t address, size_t size)
 {
     struct ftc_comm *comm = arg;
 
-    return ftc_peer_copy_from(comm->process, &comm->peer, ftc_comm_job_rank(comm, rank), to,
+    return ftc_peer_copy_from(comm->process, &comm->peers, ftc_comm_job_rank(comm, rank), to,
                               address, size);
 }
 
-static bool copy_to(void *arg, int rank, uint64_t address, const void *from, size_t size)
+static enum ftc_board_copied copy_to(void *arg, int rank, uint64_t address, const void *from,
+                                     size_t size)
 {
     struct ftc_comm *comm = arg;
 
-    return ftc_peer_copy_to(comm->process, &comm->peer, ftc_comm_job_rank(comm, rank), address,
+    return ftc_peer_copy_to(comm->process, &comm->peers, ftc_comm_job_rank(comm, rank), address,
                             from, size);
 }
 
@@ -228,6 +229,7 @@ static void board_close(struct ftc_comm *comm)
 {
     ftc_board_close(comm->board);
     comm->board = NULL;
+    ftc_peers_free(&comm->peers);
 }
 
 /* agreement.md, "Damaged posts". A rank looks at its own marks on the board before it sleeps, also

@@ -170,7 +170,7 @@ struct ftc_comm {
     bool moves_locked;    /* it has process->lock; the mover's own */
     atomic_int on_board;  /* how many operations are under way on the board; the mover changes it */
     atomic_bool watched;  /* steps look at it: it is in the engine's list of busy ones */
-    struct ftc_peer peer; /* of the board */
+    struct ftc_peers peers; /* of the board */
     struct ftc_drill
         board_drill; /* as process->drill; the board takes in failures at its own time */
     int ran;         /* enum ftc_choice_id of the last call; -1: no call yet */

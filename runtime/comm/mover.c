@@ -201,6 +201,7 @@ void ftc_mover_close(struct ftc_comm *comm)
         (void)advance(comm);
     ftc_board_close(comm->board);
     comm->board = NULL;
+    ftc_peers_free(&comm->peers);
     comm->moves_locked = false;
     ftc_mover_leave(comm);
 }

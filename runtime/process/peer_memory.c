@@ -2,18 +2,19 @@
 #include "runtime/process/peer_memory.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 
 #include "node/system/process.h"
 
-/* With the Yama module only the ancestors of a process may copy from and to it, and one other
- * process that it names. The ranks of a job are siblings, so this rank names the other one. Without
- * Yama the kernel refuses this call, and it is not needed. */
-static void admit(pid_t pid)
+/* With the Yama module only the ancestors of a process may copy from and to it, and another process
+ * that it names, with the descendants of that one. The ranks of a node are siblings, so each names
+ * their ftrun. Without Yama the kernel refuses this call, and it is not needed. */
+static void admit(pid_t ftrun)
 {
-    (void)prctl(PR_SET_PTRACER, (unsigned long)pid, 0, 0, 0);
+    (void)prctl(PR_SET_PTRACER, (unsigned long)ftrun, 0, 0, 0);
 }
 
 /* The pid cannot be reused while copies go on: ftrun declares a rank before it reaps it, and the
@@ -29,9 +30,10 @@ static pid_t find_process(const struct ftc_process *process, int rank)
     return pid > 0 && start != 0 && ftc_process_life(pid, start) == FTC_LIFE_ALIVE ? pid : 0;
 }
 
-/* Why no copies are possible with the rank; NULL: they are possible. Without exit notices a rank is
- * reaped long before it is declared, so that its pid may belong to another process. */
-static const char *why_not(const struct ftc_process *process, int rank, pid_t pid)
+/* Why no copies are possible with the rank; NULL: they are possible, if its process is there.
+ * Without exit notices a rank is reaped long before it is declared, so that its pid may belong to
+ * another process. */
+static const char *why_not(const struct ftc_process *process, int rank)
 {
     uint64_t namespace = ftc_segment_header(process->segment)->pid_namespace;
 
@@ -43,31 +45,48 @@ static const char *why_not(const struct ftc_process *process, int rank, pid_t pi
         return "detector.exit_notices is off";
     if (namespace == 0 || namespace != ftc_process_namespace())
         return "ftrun is in another pid namespace";
-    return pid == 0 ? "its process cannot be found in /proc" : NULL;
+    return NULL;
 }
 
-static void look_for(struct ftc_process *process, struct ftc_peer *peer, int rank)
+static bool make_room(struct ftc_process *process, struct ftc_peers *peers)
 {
-    pid_t pid = find_process(process, rank);
-    const char *why = why_not(process, rank, pid);
+    if (peers->pid == NULL)
+        peers->pid = calloc((size_t)ftc_segment_ranks(process->segment), sizeof(*peers->pid));
+    if (peers->pid == NULL)
+        FTC_LOG(&process->log, FTC_LOG_INFO, "no memory for the pids of other ranks");
+    return peers->pid != NULL;
+}
 
-    *peer = (struct ftc_peer){.known = true, .rank = rank};
+static bool look_for(struct ftc_process *process, struct ftc_peers *peers, int rank)
+{
+    const char *why = why_not(process, rank);
+
     if (why != NULL) {
         FTC_LOG(&process->log, FTC_LOG_INFO,
                 "no copies between this process's memory and rank %d's: %s", rank, why);
-        return;
+        return false;
     }
-    peer->pid = pid;
-    admit(pid);
+    if (!make_room(process, peers))
+        return false;
+    if (!peers->admitted)
+        admit((pid_t)ftc_segment_header(process->segment)->launcher_pid);
+    peers->admitted = true;
+    peers->pid[rank] = find_process(process, rank);
     FTC_LOG(&process->log, FTC_LOG_DEBUG,
-            "large values go straight to and from rank %d's memory, pid %d", rank, (int)pid);
+            "large values go straight to and from rank %d's memory, pid %d", rank,
+            (int)peers->pid[rank]);
+    return true;
 }
 
-bool ftc_peer_allow(struct ftc_process *process, struct ftc_peer *peer, int rank)
+bool ftc_peer_allow(struct ftc_process *process, struct ftc_peers *peers, int rank)
 {
-    if (!peer->known || peer->rank != rank)
-        look_for(process, peer, rank);
-    return peer->pid > 0;
+    return (peers->pid != NULL && peers->pid[rank] > 0) || look_for(process, peers, rank);
+}
+
+void ftc_peers_free(struct ftc_peers *peers)
+{
+    free(peers->pid);
+    peers->pid = NULL;
 }
 
 typedef ssize_t transfer(pid_t pid, const struct iovec *local, unsigned long locals,
@@ -75,43 +94,47 @@ typedef ssize_t transfer(pid_t pid, const struct iovec *local, unsigned long loc
 
 /* The death of a process is no reason for a line in the log. Any other error is logged. That
  * happens once, because the error ends the copies. */
-static bool failed(const struct ftc_process *process, int rank, int error)
+static enum ftc_board_copied failed(const struct ftc_process *process, int rank, int error)
 {
-    if (error != ESRCH)
-        FTC_LOG(&process->log, FTC_LOG_INFO,
-                "cannot copy between this process's memory and rank %d's: %s; large values go "
-                "through shared "
-                "memory from now on",
-                rank, strerror(error));
-    return false;
+    if (error == ESRCH)
+        return FTC_NOBODY_THERE;
+    FTC_LOG(&process->log, FTC_LOG_INFO,
+            "cannot copy between this process's memory and rank %d's: %s; large values go "
+            "through shared "
+            "memory from now on",
+            rank, strerror(error));
+    return FTC_COPY_DENIED;
 }
 
 /* A loop, because the kernel copies at most about 2 GiB in one call. */
-static bool copy(transfer *call, const struct ftc_process *process, const struct ftc_peer *peer,
-                 char *own, uint64_t address, size_t size)
+static enum ftc_board_copied copy(transfer *call, const struct ftc_process *process,
+                                  const struct ftc_peers *peers, int rank, char *own,
+                                  uint64_t address, size_t size)
 {
+    pid_t pid = peers->pid[rank];
+
+    if (pid <= 0)
+        return FTC_NOBODY_THERE;
     while (size > 0) {
         struct iovec local = {own, size}, remote = {(void *)(uintptr_t)address, size};
-        ssize_t copied = call(peer->pid, &local, 1, &remote, 1, 0);
+        ssize_t copied = call(pid, &local, 1, &remote, 1, 0);
         if (copied <= 0)
-            return failed(process, peer->rank, copied == 0 ? EIO : errno);
+            return failed(process, rank, copied == 0 ? EIO : errno);
         own += copied;
         address += (uint64_t)copied;
         size -= (size_t)copied;
     }
-    return true;
+    return FTC_COPIED;
 }
 
-bool ftc_peer_copy_from(struct ftc_process *process, const struct ftc_peer *peer, int rank,
-                        void *to, uint64_t address, size_t size)
+enum ftc_board_copied ftc_peer_copy_from(struct ftc_process *process, const struct ftc_peers *peers,
+                                         int rank, void *to, uint64_t address, size_t size)
 {
-    return peer->rank == rank && peer->pid != 0 &&
-           copy(process_vm_readv, process, peer, to, address, size);
+    return copy(process_vm_readv, process, peers, rank, to, address, size);
 }
 
-bool ftc_peer_copy_to(struct ftc_process *process, const struct ftc_peer *peer, int rank,
-                      uint64_t address, const void *from, size_t size)
+enum ftc_board_copied ftc_peer_copy_to(struct ftc_process *process, const struct ftc_peers *peers,
+                                       int rank, uint64_t address, const void *from, size_t size)
 {
-    return peer->rank == rank && peer->pid != 0 &&
-           copy(process_vm_writev, process, peer, (char *)(uintptr_t)from, address, size);
+    return copy(process_vm_writev, process, peers, rank, (char *)(uintptr_t)from, address, size);
 }

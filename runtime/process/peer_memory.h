@@ -1,27 +1,29 @@
-/* Copies between the memory of this process and that of another rank (process_vm_readv(2)).
+/* Copies between the memory of this process and those of other ranks (process_vm_readv(2)).
  * node/board/board.h needs these functions of its host. */
 #ifndef FTC_RUNTIME_PROCESS_PEER_MEMORY_H
 #define FTC_RUNTIME_PROCESS_PEER_MEMORY_H
 
+#include "node/board/board.h"
 #include "runtime/process/process.h"
 
-/* The rank between whose memory and ours data is copied. A thread that runs a board has its own. */
-struct ftc_peer {
-    bool known; /* rank and pid are set */
-    int rank;
-    pid_t pid; /* process of the rank; 0: copies are not possible or not allowed */
+/* The ranks between whose memory and ours data is copied. A thread that runs a board has its own.
+ * All zero at first. */
+struct ftc_peers {
+    bool admitted; /* the others may copy from and to this process */
+    pid_t *pid;    /* of each rank of the job; 0: not known. NULL: none is known */
 };
 
 /* Allows `rank` to copy from and to this process. False if copies in either direction are
- * impossible, as far as this can be known before the first copy: the settings forbid them, the rank
- * is in another pid namespace, or its process is gone. */
-bool ftc_peer_allow(struct ftc_process *process, struct ftc_peer *peer, int rank);
+ * impossible, as far as this can be known before the first copy: the settings forbid them, or the
+ * rank is in another pid namespace. */
+bool ftc_peer_allow(struct ftc_process *process, struct ftc_peers *peers, int rank);
+void ftc_peers_free(struct ftc_peers *peers);
 
-/* Copy `size` bytes. Only after ftc_peer_allow() returned true for this rank. False if the kernel
- * refuses or an address is bad; some of the bytes may then have been copied. */
-bool ftc_peer_copy_from(struct ftc_process *process, const struct ftc_peer *peer, int rank,
-                        void *to, uint64_t address, size_t size);
-bool ftc_peer_copy_to(struct ftc_process *process, const struct ftc_peer *peer, int rank,
-                      uint64_t address, const void *from, size_t size);
+/* Copy `size` bytes. Only after ftc_peer_allow() returned true for this rank. If the process is
+ * gone, the kernel refuses, or an address is bad, some of the bytes may have been copied. */
+enum ftc_board_copied ftc_peer_copy_from(struct ftc_process *process, const struct ftc_peers *peers,
+                                         int rank, void *to, uint64_t address, size_t size);
+enum ftc_board_copied ftc_peer_copy_to(struct ftc_process *process, const struct ftc_peers *peers,
+                                       int rank, uint64_t address, const void *from, size_t size);
 
 #endif

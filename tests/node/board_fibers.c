@@ -15,8 +15,11 @@
 #else
 #define STACK_SIZE (64u << 10)
 #endif
-/* Far above what any plan takes. Each rank looks at all others a few times in each block. */
-#define STEP_LIMIT(plan) (10000u + 2000u * (uint32_t)(plan)->ranks * (uint32_t)(plan)->length)
+/* Far above what any plan takes. Each rank looks at all others a few times in each block. With
+ * direct copies there may be a round for each of many ranks. */
+#define STEP_LIMIT(plan)                                                                           \
+    (10000u + 2000u * (uint32_t)(plan)->ranks * (uint32_t)(plan)->length *                         \
+                  (1 + (uint32_t)(plan)->ranks / 8))
 
 /* ftc_board_step() and the entry of a fiber cannot take an argument. */
 static struct board_box *the_box;

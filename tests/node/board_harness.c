@@ -85,6 +85,8 @@ static void pass(void *arg, enum ftc_board_point point)
 
 /* a rank that sleeps uncounted looks again after this time */
 #define BRIEF_NS 1000000u
+/* what a copy reads that comes too late */
+#define OTHER_BYTE 0x77
 
 static void sleep_on(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
@@ -129,40 +131,62 @@ static bool may_copy(const struct actor *actor, int rank)
     return !ftc_set_has(&box->killed, rank) || test_random_chance(&box->random, 50);
 }
 
-/* After the call the caller of the other rank may use its buffers for something else. */
-static void check_calls(const struct actor *actor, int rank)
+/* After the call the caller of the other rank may use its buffers for something else. Then direct
+ * copies read something else, and are dropped. A pair would write there. A rank that has damaged
+ * its post misleads the other one about it. */
+static bool is_call_over(const struct actor *actor, int rank)
 {
-    if (!actor->box->actor[rank].calls)
-        board_violate(actor->box, "rank %d copies from or to rank %d, whose call has ended",
-                      actor->rank, rank);
+    struct board_box *box = actor->box;
+    bool pair = part_of(actor, actor->called - 1)->call.take == NULL;
+
+    if (box->actor[rank].calls)
+        return false;
+    if ((pair || !box->revoked) && !(box->damaged && box->plan->damage.rank == actor->rank))
+        board_violate(box, "rank %d copies from or to rank %d, whose call has ended", actor->rank,
+                      rank);
+    return true;
 }
 
-static bool copy_bytes(const struct actor *actor, int rank, unsigned char *to,
-                       const unsigned char *from, size_t size)
+/* Of a call that is over, the memory may be that of something else. */
+static void copy_part(unsigned char *to, const unsigned char *from, size_t size, bool over,
+                      bool reads)
+{
+    if (!over)
+        memcpy(to, from, size);
+    else if (reads)
+        memset(to, OTHER_BYTE, size);
+}
+
+/* The copy fails half-way, or may be of another process that has got the pid of a dead one. */
+static enum ftc_board_copied copy_bytes(const struct actor *actor, int rank, unsigned char *to,
+                                        const unsigned char *from, size_t size, bool reads)
 {
     struct board_box *box = actor->box;
     bool fails = box->plan->copies == BOARD_COPIES_FAIL && box->copies >= box->plan->copies_made;
 
     if (!may_copy(actor, rank))
-        return false;
+        return FTC_NOBODY_THERE;
     box->copies++;
-    check_calls(actor, rank);
-    memcpy(to, from, size / 2);
+    bool over = is_call_over(actor, rank);
+    copy_part(to, from, size / 2, over, reads);
     ftc_board_step();
-    check_calls(actor, rank);
-    if (!fails)
-        memcpy(to + size / 2, from + size / 2, size - size / 2);
-    return !fails;
+    over = is_call_over(actor, rank) || over || ftc_set_has(&box->declared, rank);
+    if (!fails && over)
+        copy_part(to, from, size, over, reads);
+    else if (!fails)
+        copy_part(to + size / 2, from + size / 2, size - size / 2, over, reads);
+    return fails ? FTC_COPY_DENIED : FTC_COPIED;
 }
 
-static bool copy_from(void *arg, int rank, void *to, uint64_t address, size_t size)
+static enum ftc_board_copied copy_from(void *arg, int rank, void *to, uint64_t address, size_t size)
 {
-    return copy_bytes(arg, rank, to, (const unsigned char *)(uintptr_t)address, size);
+    return copy_bytes(arg, rank, to, (const unsigned char *)(uintptr_t)address, size, true);
 }
 
-static bool copy_to(void *arg, int rank, uint64_t address, const void *from, size_t size)
+static enum ftc_board_copied copy_to(void *arg, int rank, uint64_t address, const void *from,
+                                     size_t size)
 {
-    return copy_bytes(arg, rank, (unsigned char *)(uintptr_t)address, from, size);
+    return copy_bytes(arg, rank, (unsigned char *)(uintptr_t)address, from, size, false);
 }
 
 /* --- ranks and launcher --- */

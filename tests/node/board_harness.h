@@ -92,7 +92,7 @@ enum board_policy {
 /* Copies between two ranks. */
 enum board_copies {
     BOARD_COPIES_WORK,
-    BOARD_COPIES_FORBIDDEN, /* odd ranks refuse: half of all pairs and more */
+    BOARD_COPIES_FORBIDDEN, /* odd ranks refuse */
     BOARD_COPIES_FAIL,      /* fail after some copies; the failing copy stops half-way */
     BOARD_COPIES
 };

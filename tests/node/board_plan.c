@@ -160,12 +160,16 @@ static void random_departure(struct board_plan *plan, struct test_random *random
                                             (uint32_t)test_random_between(random, 1, 100)};
 }
 
-/* A pair is revoked, or loses a rank, while it copies. */
-static void disturb_pair(struct board_plan *plan, struct test_random *random)
+/* Ranks that copy between their memories are revoked, or lose one, meanwhile. */
+static void disturb_copies(struct board_plan *plan, struct test_random *random)
 {
-    struct board_operation o = {.kind = FTC_CALL_ALLREDUCE, .size = BOARD_SIZE};
+    static const enum ftc_call_kind kinds[] = {FTC_CALL_ALLREDUCE, FTC_CALL_ALLGATHER,
+                                               FTC_CALL_ALLTOALL};
+    struct board_operation o = {.kind = kinds[test_random_between(random, 0, 2)],
+                                .size = BOARD_SIZE,
+                                .in_place = test_random_chance(random, 50)};
 
-    plan->ranks = 2;
+    plan->ranks = o.kind == FTC_CALL_ALLREDUCE ? 2 : (int)test_random_between(random, 2, 4);
     plan->length = 0;
     plan->program[plan->length++] = (struct board_operation){.kind = FTC_CALL_BARRIER};
     plan->program[plan->length++] = o;
@@ -179,7 +183,7 @@ static void disturb_pair(struct board_plan *plan, struct test_random *random)
     if (!test_random_chance(random, 40))
         return;
     plan->revoke_step = 0;
-    plan->kill[0].rank = (int)test_random_between(random, 0, 1);
+    plan->kill[0].rank = (int)test_random_between(random, 0, plan->ranks - 1);
     plan->kill[0].step = (uint32_t)test_random_between(random, 1, 200);
 }
 
@@ -208,8 +212,8 @@ void board_plan_random(struct board_plan *plan, uint64_t seed)
     if (test_random_chance(&random, 8))
         run_ahead(plan, &random);
     random_departure(plan, &random);
-    if (test_random_chance(&random, 3))
-        disturb_pair(plan, &random);
+    if (test_random_chance(&random, 6))
+        disturb_copies(plan, &random);
     if (plan->own_file && plan->damage.step > 0 && test_random_chance(&random, 30)) {
         plan->damage.lingers = true;
         plan->damage.step = (uint32_t)test_random_between(&random, 1, BOARD_LINGERING);
