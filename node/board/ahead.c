@@ -283,7 +283,8 @@ struct ftc_board_operation *ftc_board_wait(struct ftc_board *b)
         return NULL;
     begin_first(b);
     post_all(b);
-    if (b->unposted == b->first && !b->revoked && post_value(b)) /* this waits for room */
+    /* There was no room. This waits for it. */
+    if (b->unposted == b->first && has_post(b, b->first) && !b->revoked && post_value(b))
         is_posted(b);
     if (!b->revoked)
         ftc_board_until(b, is_over, true);
