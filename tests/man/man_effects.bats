@@ -199,7 +199,7 @@ integrity.mode=vote :: job -np 4 -- allreduce report
 gossip.algorithm=push-flow :: job -np 2 -- gossip report
 gossip.neighbourhood=full :: job -np 2 -- gossip report
 gossip.accuracy=1e-3 :: job -np 2 -- gossip report
-gossip.tau=1e6 :: job -np 4 --set drill.flip=0:flow:51@5,0:flow:51@9,0:flow:51@13,0:flow:51@17 -- gossip report
+gossip.tau=1e6 :: job -np 4 --set drill.flip=0:flow:51@5,0:flow:51@7,0:flow:51@9,0:flow:51@11,0:flow:51@13,0:flow:51@15,0:flow:51@17,0:flow:51@19 -- gossip report
 gossip.turns=off :: EFFECT_STATUS='sleep 0.1; "$STATUS" -n --json "$FTCOLL_JOB_SEGMENT" | jq ".jobs[0].ranks[0].counters.sent.GOSSIP > 0"' job -np 2 --set gossip.patience_us=600000000 -- status:1 gossip
 gossip.most_messages=1 :: job -np 2 -- gossip
 drill.multicast_loss=50 :: datagrams .datagrams.drill_lost
