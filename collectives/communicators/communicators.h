@@ -62,8 +62,8 @@ enum ftc_communicators_output_kind {
      * Of a temporary communicator: its parent is revoked. Nothing more is called in it. */
     FTC_COMMUNICATORS_REVOKED,
     /* The job's rank `rank` has forgotten `communicator`, which is revoked, and will never answer
-     * in it again (C9). What runs its agreements takes the rank as failed, in this communicator
-     * alone: it may live. */
+     * in it again (C9). Its agreements go on with the rank as a failed one, in this communicator
+     * alone: the rank may live. */
     FTC_COMMUNICATORS_LOST,
     /* `communicator` is forgotten: free what runs it, and its memory. It is valid until the next
      * input. */

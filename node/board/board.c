@@ -3,8 +3,8 @@
  *
  *   allreduce, barrier, validate, finalize   a collecting round for each block of the value
  *   allgather, alltoall, scans               the same; each post is taken by itself (gather.c)
- *   large allgather, gather, alltoall        two collecting rounds or more, with copies (direct.c)
  *   reduce_scatter                           the same; each rank combines or copies its slice
+ *   large allgather, gather, alltoall        collecting rounds, and direct copies (direct.c)
  *   plain reduce and gather of one block     a round in which only the root waits
  *   the same of several blocks               collecting rounds; only the root has the result
  *   broadcast, scatter                       rounds in which only the root posts

@@ -136,8 +136,8 @@ bool ftc_board_may_start(const struct ftc_board *board, const struct ftc_call *c
 void ftc_board_start(struct ftc_board *board, struct ftc_board_operation *operation);
 /* Do what can be done without waiting. Returns an operation that has ended, of which
  * ftc_board_report() tells until the next call; NULL: there is none. After a revoke all end with
- * FTC_ERR_REVOKED, and no call may be made. Whoever waits elsewhere calls ftc_board_check_own(),
- * too. */
+ * FTC_ERR_REVOKED, and no call may be made. A caller that waits elsewhere calls
+ * ftc_board_check_own(), too. */
 struct ftc_board_operation *ftc_board_advance(struct ftc_board *board);
 /* The first one, which is under way. NULL: there is none. */
 struct ftc_board_operation *ftc_board_under_way(const struct ftc_board *board);

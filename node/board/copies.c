@@ -3,9 +3,6 @@
  * (pair.c) and values that stay apart (direct.c) have in common. Before a copy the members exchange
  * offers, and after it they exchange how it went, in collecting rounds.
  */
-#include <stdlib.h>
-
-#include "base/error.h"
 #include "node/board/internal.h"
 
 bool ftc_board_exchange(struct ftc_board *b, const void *mine, size_t size)

@@ -116,8 +116,9 @@ static uint64_t copy(struct ftc_board *b, int rank, void *to, uint64_t address, 
     }
 }
 
-/* Find where this rank's piece of `size` bytes begins in the contribution of `rank`. What the other
- * rank says is not trusted: blocks find the error if the sizes do not fit. */
+/* Find where this rank's piece of `size` bytes begins in the contribution of `rank`. The words of
+ * `rank` are not trusted: if the sizes do not fit, the call goes on by blocks, and these find the
+ * error. */
 static uint64_t find_piece(struct ftc_board *b, int rank, size_t size, uint64_t *from)
 {
     const struct ftc_board_offer *offer = &b->offers[rank];

@@ -244,7 +244,7 @@ bool ftc_board_is_revoked(struct ftc_board *b);
 
 /* --- board/copies.c --- */
 
-/* What a member tells of itself before anything is copied. */
+/* A member posts its offer before any member copies. */
 struct ftc_board_offer {
     uint64_t input, size; /* address in its memory, and bytes */
     uint64_t output;      /* of a pair: address of the result; 0: it wants none */
@@ -260,7 +260,7 @@ struct ftc_board_offer {
 /* Post `mine` in a collecting round, and wait for the posts of all. The members that are missing
  * are members no longer. False: the board was revoked. */
 bool ftc_board_exchange(struct ftc_board *b, const void *mine, size_t size);
-/* What `rank` has posted in the last exchange. Readable until this rank posts again. */
+/* The post of `rank` in the last exchange. Readable until this rank posts again. */
 const void *ftc_board_exchanged(struct ftc_board *b, int rank);
 /* Complete `mine`, and exchange offers. False: the board was revoked. */
 bool ftc_board_exchange_offers(struct ftc_board *b, struct ftc_board_offer *mine);

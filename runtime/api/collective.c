@@ -10,14 +10,9 @@
 #include "base/error.h"
 #include "runtime/comm/mismatch.h"
 
-#define HALF_CALL 64
-
 FTC_HOT void ftc_collective_clear(struct ftc_collective *c)
 {
-    /* In two parts, since a compiler clears so few bytes by stores: they are cheaper here than an
-     * instruction that clears a string of bytes. */
-    memset(&c->call, 0, HALF_CALL);
-    memset((unsigned char *)&c->call + HALF_CALL, 0, sizeof(c->call) - HALF_CALL);
+    c->call = (struct ftc_call){0};
     c->reduction = (struct ftc_reduction){0};
     c->receive = c->packed = c->own_place = NULL;
     c->sizes = NULL;
