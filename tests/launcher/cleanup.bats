@@ -50,7 +50,7 @@ load helper
     run "$FTRUN" -np 1 true
     echo "$output"
     [ "$status" -eq 0 ]
-    nothing_left "$pid"
+    cleared_up "$pid"
 }
 
 @test "behind a wrapper, too" {
@@ -63,7 +63,7 @@ load helper
     echo "$output"
     [ "$status" -eq 0 ]
     wait_until 'gone $(cat pids)'
-    nothing_left "$pid"
+    cleared_up "$pid"
 }
 
 @test "SIGKILL at any time of the start" {
@@ -76,8 +76,7 @@ load helper
     run "$FTRUN" -np 1 true
     echo "$output"
     [ "$status" -eq 0 ]
-    for one in "${started[@]}"; do [ -z "$(segments_of "$one")" ]; done
-    [ -z "$(ls -A "$TMPDIR")" ]
+    for one in "${started[@]}"; do cleared_up "$one"; done
 }
 
 @test "SIGTERM at any time of the start" {
@@ -99,7 +98,7 @@ load helper
     [ "$status" -eq $((128 + $(kill -l BUS))) ]
     wait_until 'gone $(cat rank)'
     "$FTRUN" -np 1 true
-    nothing_left "$pid"
+    cleared_up "$pid"
 }
 
 @test "after another program has cut the segment short: a message, and the ranks are killed" {

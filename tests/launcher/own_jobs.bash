@@ -7,3 +7,10 @@ own_jobs() {
     "$STATUS" --json 2>/dev/null |
         jq -n '{jobs: [inputs.jobs[] | select(.launcher_alive and (.directory | startswith(env.TMPDIR + "/")))]}'
 }
+
+# cleared_up PID: waits until nothing of the killed ftrun is left. Every job that starts on this
+# machine clears up after dead ones. A story beside this one may hold the dead job and remove it at
+# this moment; a second collector then leaves the job to it and does not wait.
+cleared_up() {
+    wait_until "nothing_left $1 >/dev/null" || nothing_left "$1"
+}

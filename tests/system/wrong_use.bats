@@ -109,7 +109,7 @@ with_shm() {
     wait_until "gone ${ranks//$'\n'/ }"
     run "$FTRUN" -np 1 true
     [ "$status" -eq 0 ]
-    nothing_left "$pid"
+    cleared_up "$pid"
 }
 
 @test "ftrun is killed: ranks behind a wrapper end too, and ftcoll-status --gc clears up" {
@@ -121,7 +121,7 @@ with_shm() {
     wait_until "gone ${all//$'\n'/ }"
     run "$STATUS" --gc
     [ "$status" -eq 0 ]
-    nothing_left "$pid"
+    cleared_up "$pid"
 }
 
 @test "ftrun is killed while a rank is stopped" {
@@ -134,7 +134,7 @@ with_shm() {
     wait_until "gone ${ranks//$'\n'/ }"
     run "$STATUS" --gc
     [ "$status" -eq 0 ]
-    nothing_left "$pid"
+    cleared_up "$pid"
 }
 
 @test "ftrun is killed while a rank behind a wrapper is stopped" {
@@ -148,7 +148,7 @@ with_shm() {
     # The stopped rank may need the next clean-up.
     "$STATUS" --gc || true
     wait_until "gone ${ranks//$'\n'/ }" || { echo "$ranks" | xargs kill -9; return 1; }
-    nothing_left "$pid"
+    cleared_up "$pid"
 }
 
 @test "/dev/shm read-only: one line, nothing starts" {
