@@ -528,10 +528,7 @@ FTC_HOT int ftc_board_call(struct ftc_board *b, const struct ftc_call *call, voi
     ftc_board_remember(b, &call->signature);
     forget_kept(b);
     b->call = NULL;
-    if (b->revoked)
-        return FTC_ERR_REVOKED;
-    b->set.host.pass(b->set.host.arg, FTC_BOARD_DELIVERED);
-    return status;
+    return b->revoked ? FTC_ERR_REVOKED : status;
 }
 
 void ftc_board_decided(struct ftc_board *b, uint64_t op, const struct ftc_set *failed)

@@ -23,8 +23,9 @@ struct ftc_board;
 /* The points at which a drill may end the process. The host has numbers of its own for them
  * (runtime/process/drill.h). */
 enum ftc_board_point {
-    FTC_BOARD_POSTED,    /* this rank has set its mark */
-    FTC_BOARD_DELIVERED, /* the operation is decided, and its result is copied out */
+    FTC_BOARD_POSTED, /* this rank has set its mark */
+    /* A started operation is decided, and its result is copied out. A call returns then. */
+    FTC_BOARD_DELIVERED,
 };
 
 enum ftc_board_copied {

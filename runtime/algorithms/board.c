@@ -218,6 +218,7 @@ FTC_HOT int ftc_board_run(struct ftc_comm *comm, const struct ftc_call *call, vo
     ftc_publish_ran(comm, FTC_CHOICE_BOARD);
     ftc_publish_called(comm, ftc_board_operations(comm->board) + 1);
     int rc = ftc_board_call(comm->board, call, receive);
+    ftc_drill_pass(&comm->process->drill, FTC_DRILL_DELIVER);
     ftc_publish_counted(comm);
     if (comm->shown)
         ftc_publish_shown(comm);
