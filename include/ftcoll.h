@@ -510,7 +510,8 @@ FTC_API int ftc_comm_shrink(ftc_comm *comm, ftc_comm **survivors);
  * alone call this, all with the same list and `tag`; the caller is one of them. It waits for no
  * other rank. Listed ranks that have failed are left out, and the others numbered anew. The tag
  * (any number) tells calls with the same list apart; equal calls meet in their order. A rank that
- * is in several lists must not bring about a circle of calls that wait for each other.
+ * is in several lists must not bring about a circle of calls that wait for each other. Each pair of
+ * a list and a tag takes some bytes, and time in later calls, until comm is freed: use few tags.
  * Errors: FTC_ERR_ARG (also: a rank is listed twice, or is none of comm, or the caller is not
  * listed); FTC_ERR_STATE (many threads of this process create groups at this moment; call again);
  * FTC_ERR_REVOKED.
