@@ -10,13 +10,16 @@
 
 enum group_kind {
     GROUP_ALLREDUCE,
-    GROUP_LARGE, /* an allreduce of more than one block */
+    GROUP_REDUCE,
+    GROUP_REDUCE_SCATTER,
     GROUP_BCAST,
     GROUP_BARRIER,
     GROUP_VALIDATE,
-    GROUP_ALLGATHER,
-    GROUP_REDUCE,
-    GROUP_GATHERV, /* agrees on the sizes first */
+    GROUP_BLOCKS, /* from here on inputs stay apart */
+    GROUP_ALLGATHER = GROUP_BLOCKS,
+    GROUP_ALLTOALL,
+    GROUP_GATHER,
+    GROUP_SCATTER,
     GROUP_CALLS,
     GROUP_DUP = GROUP_CALLS,
     GROUP_SPLIT,

@@ -5,9 +5,9 @@
  *
  *   groups_storm_app SEED STEPS DIRECTORY [RANK:STEP:HOW ...]
  *
- *   RANK:STEP:HOW  RANK dies before this step, or shortly after its start. If STEP is negative, it
- *                  dies about -STEP microseconds after the start of the program. HOW: kill stop
- *                  exit abort segv
+ *   RANK:STEP:HOW  RANK dies before this step, shortly after its start, or in the next call that
+ *                  moves large blocks. If STEP is negative, it dies about -STEP microseconds after
+ *                  the start of the program. HOW: kill stop exit abort segv
  *
  * A communicator that one rank revokes while the others do not is *loose* from then on, and so is
  * each one made from it: a rank gives it up when a call returns FTC_ERR_REVOKED.
@@ -22,6 +22,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "node/segment/board_memory.h"
 #include "tests/system/groups_storm_calls.h"
 
 #define SLOTS     6
@@ -41,6 +42,7 @@ struct track {
 
 struct death {
     int step, how;
+    bool in_large; /* the step has come, and it dies in the next large call */
 };
 
 static struct death death = {.step = -1};
@@ -94,15 +96,28 @@ static void take_orders(int rank, int count, char **orders)
     }
 }
 
-/* Every second time a while after the start of the step. */
+/* At once, soon, or in the next call that moves large blocks. */
 static void maybe_die(const struct track *track, int step)
 {
     if (track->number != 0 || step != death.step)
         return;
     uint64_t dice = call_draw(track->salt, 77 + (uint64_t)track->rank);
-    die_in(dice % 2 == 0 ? 1 : 1 + (int)(dice / 2 % 2000));
-    while (dice % 2 == 0)
+    death.in_large = dice % 4 >= 2;
+    if (!death.in_large)
+        die_in(dice % 4 == 0 ? 1 : 1 + (int)(dice / 4 % 2000));
+    while (dice % 4 == 0)
         pause();
+}
+
+/* Such a call may copy between the memories of members. */
+static void maybe_die_in(const struct call *call)
+{
+    if (!death.in_large || call->kind < GROUP_BLOCKS || call->kind == GROUP_SCATTER ||
+        call->words * sizeof(uint64_t) < FTC_BOARD_DIRECT)
+        return;
+    death.in_large = false;
+    uint64_t dice = call_draw(call->salt, 77 + (uint64_t)ftc_rank(call->world));
+    die_in(1 + (int)(dice / 8 % (100u << dice % 8)));
 }
 
 /* --- slots --- */
@@ -192,12 +207,17 @@ static struct call prepared(struct track *track, struct slot *slot, enum group_k
                         .record = &track->step[index]};
 
     call_prepare(&call);
+    if (track->number == 0 && call.comm != NULL)
+        maybe_die_in(&call);
     return call;
 }
 
+/* Every third call is an alltoall, in which members copy from each other from 16 KiB a block on. */
 static enum group_kind draw_kind(const struct track *track, int index)
 {
-    return (enum group_kind)draw(track, 200 + (uint64_t)index, GROUP_CALLS);
+    uint64_t dice = draw(track, 200 + (uint64_t)index, 3 * GROUP_CALLS);
+
+    return dice % 3 == 0 ? GROUP_ALLTOALL : (enum group_kind)(dice / 3);
 }
 
 static void run(struct call *call)
@@ -223,11 +243,10 @@ static void make(struct track *track)
     struct call call = prepared(track, from, kind, 0);
     run(&call);
     fill(track, to, call.child, from->loose);
-    struct call look = prepared(track, to, GROUP_ALLREDUCE, 1);
-    if (draw(track, 4, 2) == 0)
+    if (draw(track, 4, 2) == 0) {
+        struct call look = prepared(track, to, GROUP_ALLREDUCE, 1);
         run(&look);
-    else if (look.comm != NULL)
-        free(look.in), free(look.out);
+    }
 }
 
 static void free_one(struct track *track)

@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node/segment/board_memory.h"
 #include "tests/system/record.h"
 
-#define LARGE     40000 /* elements: more than one block of the board */
-#define WORDS     33
-#define UNTOUCHED 0xeeeeeeeeeeeeeeeeull
-#define COLORS    3
+#define COLORS 3
 
 uint64_t call_draw(uint64_t salt, uint64_t what)
 {
@@ -31,9 +29,10 @@ uint64_t call_members(ftc_comm *comm, ftc_comm *world)
 
 void call_wrong(const struct call *call, const char *what)
 {
-    fprintf(stderr, "groups_storm: rank %d: kind %d in %s, size %d, salt %llu: %s (%s)\n",
-            ftc_rank(call->world), (int)call->kind,
-            call->comm != NULL ? ftc_comm_name(call->comm) : "",
+    fprintf(stderr,
+            "groups_storm: rank %d: kind %d of %zu words%s%s in %s, size %d, salt %llu: %s (%s)\n",
+            ftc_rank(call->world), (int)call->kind, call->words, call->sized ? ", sized" : "",
+            call->in_place ? ", in place" : "", call->comm != NULL ? ftc_comm_name(call->comm) : "",
             call->comm != NULL ? ftc_size(call->comm) : 0, (unsigned long long)call->salt, what,
             ftc_last_error());
     exit(99);
@@ -53,52 +52,78 @@ static int job_rank(const struct call *call, int rank)
     return ftc_comm_translate(call->comm, rank, call->world);
 }
 
-static uint64_t word_of(const struct call *call, int rank)
+uint64_t call_word(const struct call *call, int from, int to)
 {
-    return call_draw(call->salt, 1000 + (uint64_t)job_rank(call, rank));
+    return call_draw(call->salt,
+                     10000 + 64 * (uint64_t)job_rank(call, from) + (uint64_t)job_rank(call, to));
 }
 
-/* --- preparing --- */
-
-static void *space(const struct call *call, size_t size, int filled)
+void *call_space(const struct call *call, size_t size, int value)
 {
     void *memory = malloc(size + 1);
 
     if (memory == NULL)
         call_wrong(call, "no memory");
-    return memset(memory, filled, size + 1);
+    return memset(memory, value, size + 1);
+}
+
+/* --- preparing --- */
+
+/* From how many bytes on a rank's contribution takes several rounds, and copies several phases. */
+static size_t several_rounds(const struct call *call)
+{
+    size_t size = (size_t)ftc_size(call->comm), all = FTC_BOARD_APART / size;
+
+    if (call->kind == GROUP_ALLTOALL || call->kind == GROUP_SCATTER ||
+        call->kind == GROUP_REDUCE_SCATTER)
+        return FTC_BOARD_PHASE / size; /* the contribution is a block for each rank */
+    return all < FTC_BOARD_WHOLE ? all : FTC_BOARD_WHOLE;
+}
+
+static void draw_size(struct call *call)
+{
+    uint64_t dice = call_draw(call->salt, 4) % 16;
+    size_t bytes = 0;
+
+    if (dice < 8)
+        bytes = FTC_BOARD_DIRECT;
+    if (dice < 3)
+        bytes = FTC_BOARD_PIECE;
+    if (dice < 1)
+        bytes = several_rounds(call);
+    call->words = bytes / sizeof(uint64_t) + 1 + call_draw(call->salt, 5) % 40;
+    call->sized = call_draw(call->salt, 6) % 3 == 0;
+    call->in_place =
+        call_draw(call->salt, 4000 + (uint64_t)job_rank(call, ftc_rank(call->comm))) % 4 == 0;
 }
 
 /* Each rank adds one at its own place, and the vector repeats the places. */
 static void prepare_sums(struct call *call)
 {
-    size_t size = (size_t)ftc_size(call->comm);
-
-    call->count = call->kind == GROUP_LARGE ? LARGE : size;
-    int32_t *in = call->in = space(call, call->count * sizeof(*in), 0);
-    call->out = space(call, call->count * sizeof(*in), 0);
-    for (size_t i = (size_t)ftc_rank(call->comm); i < call->count; i += size)
-        in[i] = 1;
-}
-
-static void prepare_words(struct call *call)
-{
     size_t size = (size_t)ftc_size(call->comm), rank = (size_t)ftc_rank(call->comm);
+    bool slices = call->kind == GROUP_REDUCE_SCATTER;
 
-    call->in = space(call, 8 * sizeof(uint64_t), 0);
-    call->out = space(call, (size * 8 + WORDS) * sizeof(uint64_t), 0xee);
-    call->counts = space(call, 2 * size * sizeof(size_t), 0);
-    for (size_t i = 0, sum = 0; i < size; i++) {
-        call->counts[i] = call->kind == GROUP_ALLGATHER ? 2 : 1 + i % 4;
-        call->counts[size + i] = sum;
-        sum += call->counts[i];
+    call->counts = call_space(call, 2 * size * sizeof(size_t), 0);
+    for (size_t i = 0; i < size; i++) {
+        call->counts[i] = call->words + size + (slices && call->sized ? i % 4 : 0);
+        call->counts[size + i] = call->total;
+        call->total += slices ? call->counts[i] : 0;
     }
     call->count = call->counts[rank];
-    for (size_t i = 0; i < call->count; i++)
-        ((uint64_t *)call->in)[i] = word_of(call, (int)rank) + i;
-    if (call->kind == GROUP_BCAST && (int)rank == call->root)
-        for (size_t i = 0; i < WORDS; i++)
-            ((uint64_t *)call->out)[i] = word_of(call, call->root) + i;
+    call->total = slices ? call->total : call->count;
+    int32_t *in = call->in = call_space(call, call->total * sizeof(*in), 0);
+    for (size_t i = rank; i < call->total; i += size)
+        in[i] = 1;
+    call->out = call_space(call, call->total * sizeof(*in), 0);
+    memcpy(call->out, in, call->in_place ? call->total * sizeof(*in) : 0);
+}
+
+static void prepare_bcast(struct call *call)
+{
+    uint64_t *out = call->out = call_space(call, call->words * sizeof(*out), 0xee);
+
+    for (size_t i = 0; i < call->words && ftc_rank(call->comm) == call->root; i++)
+        out[i] = call_word(call, call->root, 0) + i;
 }
 
 static int color_of(const struct call *call, int rank)
@@ -157,12 +182,15 @@ void call_prepare(struct call *call)
     if (call->comm == NULL)
         return;
     call->root = (int)(call_draw(call->salt, 3) % (uint64_t)ftc_size(call->comm));
-    if (call->kind == GROUP_ALLREDUCE || call->kind == GROUP_LARGE || call->kind == GROUP_REDUCE)
+    draw_size(call);
+    if (call->kind <= GROUP_REDUCE_SCATTER)
         prepare_sums(call);
+    else if (call->kind == GROUP_BCAST)
+        prepare_bcast(call);
     else if (call->kind >= GROUP_CALLS)
         prepare_creation(call);
-    else
-        prepare_words(call);
+    else if (call->kind >= GROUP_BLOCKS)
+        call_prepare_blocks(call);
 }
 
 /* --- calling --- */
@@ -186,28 +214,27 @@ static int run_creation(struct call *call)
 
 int call_run(struct call *call)
 {
+    const void *in = call->in_place ? FTC_IN_PLACE : call->in;
+    void *out = call->out;
     ftc_comm *comm = call->comm;
-    size_t *counts = call->counts;
 
     switch (call->kind) {
     case GROUP_ALLREDUCE:
-    case GROUP_LARGE:
-        return ftc_allreduce(call->in, call->out, call->count, FTC_INT32, FTC_SUM, comm);
+        return ftc_allreduce(in, out, call->count, FTC_INT32, FTC_SUM, comm);
     case GROUP_REDUCE:
-        return ftc_reduce(call->in, call->out, call->count, FTC_INT32, FTC_SUM, call->root, comm);
+        return ftc_reduce(in, out, call->count, FTC_INT32, FTC_SUM, call->root, comm);
+    case GROUP_REDUCE_SCATTER:
+        return call->sized
+                   ? ftc_reduce_scatter(in, out, call->counts, FTC_INT32, FTC_SUM, comm)
+                   : ftc_reduce_scatter_block(in, out, call->count, FTC_INT32, FTC_SUM, comm);
     case GROUP_BCAST:
-        return ftc_bcast(call->out, WORDS, FTC_UINT64, call->root, comm);
+        return ftc_bcast(out, call->words, FTC_UINT64, call->root, comm);
     case GROUP_BARRIER:
         return ftc_barrier(comm);
     case GROUP_VALIDATE:
         return ftc_validate_global(comm, &call->failed_count);
-    case GROUP_ALLGATHER:
-        return ftc_allgather(call->in, call->out, call->count, FTC_UINT64, comm);
-    case GROUP_GATHERV:
-        return ftc_gatherv(call->in, call->count, call->out, counts, counts + ftc_size(comm),
-                           FTC_UINT64, call->root, comm);
     default:
-        return run_creation(call);
+        return call->kind < GROUP_CALLS ? call_run_blocks(call) : run_creation(call);
     }
 }
 
@@ -224,30 +251,29 @@ static int start_creation(struct call *call)
 
 int call_start(struct call *call)
 {
+    const void *in = call->in_place ? FTC_IN_PLACE : call->in;
+    void *out = call->out;
     ftc_comm *comm = call->comm;
     ftc_request **request = &call->request;
-    size_t *counts = call->counts;
 
     switch (call->kind) {
     case GROUP_ALLREDUCE:
-    case GROUP_LARGE:
-        return ftc_iallreduce(call->in, call->out, call->count, FTC_INT32, FTC_SUM, comm, request);
+        return ftc_iallreduce(in, out, call->count, FTC_INT32, FTC_SUM, comm, request);
     case GROUP_REDUCE:
-        return ftc_ireduce(call->in, call->out, call->count, FTC_INT32, FTC_SUM, call->root, comm,
-                           request);
+        return ftc_ireduce(in, out, call->count, FTC_INT32, FTC_SUM, call->root, comm, request);
+    case GROUP_REDUCE_SCATTER:
+        return call->sized
+                   ? ftc_ireduce_scatter(in, out, call->counts, FTC_INT32, FTC_SUM, comm, request)
+                   : ftc_ireduce_scatter_block(in, out, call->count, FTC_INT32, FTC_SUM, comm,
+                                               request);
     case GROUP_BCAST:
-        return ftc_ibcast(call->out, WORDS, FTC_UINT64, call->root, comm, request);
+        return ftc_ibcast(out, call->words, FTC_UINT64, call->root, comm, request);
     case GROUP_BARRIER:
         return ftc_ibarrier(comm, request);
     case GROUP_VALIDATE:
         return ftc_ivalidate_global(comm, &call->failed_count, request);
-    case GROUP_ALLGATHER:
-        return ftc_iallgather(call->in, call->out, call->count, FTC_UINT64, comm, request);
-    case GROUP_GATHERV:
-        return ftc_igatherv(call->in, call->count, call->out, counts, counts + ftc_size(comm),
-                            FTC_UINT64, call->root, comm, request);
     default:
-        return start_creation(call);
+        return call->kind < GROUP_CALLS ? call_start_blocks(call) : start_creation(call);
     }
 }
 
@@ -256,33 +282,17 @@ int call_start(struct call *call)
 static uint64_t counted_sums(const struct call *call)
 {
     const int32_t *sums = call->out;
-    int size = ftc_size(call->comm);
+    size_t size = (size_t)ftc_size(call->comm);
+    size_t first = call->counts[size + (size_t)ftc_rank(call->comm)];
     uint64_t ranks = 0;
 
     for (size_t i = 0; i < call->count; i++) {
         if (sums[i] < 0 || sums[i] > 1)
             call_wrong(call, "an input was counted twice");
-        if (i >= (size_t)size && sums[i] != sums[i - (size_t)size])
+        if (i >= size && sums[i] != sums[i - size])
             call_wrong(call, "an input is in the result in part");
-        if (sums[i] == 1)
-            ranks |= 1ull << job_rank(call, (int)(i % (size_t)size));
-    }
-    return ranks;
-}
-
-static uint64_t counted_words(const struct call *call)
-{
-    size_t size = (size_t)ftc_size(call->comm);
-    uint64_t ranks = 0;
-
-    for (size_t r = 0; r < size; r++) {
-        const uint64_t *words = (uint64_t *)call->out + call->counts[size + r];
-        bool is = words[0] != UNTOUCHED;
-        for (size_t i = 0; i < call->counts[r]; i++)
-            if (words[i] != (is ? word_of(call, (int)r) + i : UNTOUCHED))
-                call_wrong(call, "a block is damaged");
-        if (is)
-            ranks |= 1ull << job_rank(call, (int)r);
+        if (i < size && sums[i] == 1)
+            ranks |= 1ull << job_rank(call, (int)((first + i) % size));
     }
     return ranks;
 }
@@ -291,8 +301,9 @@ static void check_bcast(const struct call *call, int status)
 {
     bool has = status == FTC_SUCCESS || ftc_rank(call->comm) == call->root;
 
-    for (size_t i = 0; i < WORDS; i++)
-        if (((uint64_t *)call->out)[i] != (has ? word_of(call, call->root) + i : UNTOUCHED))
+    for (size_t i = 0; i < call->words; i++)
+        if (((uint64_t *)call->out)[i] !=
+            (has ? call_word(call, call->root, 0) + i : CALL_UNTOUCHED))
             call_wrong(call, "a broadcast is damaged");
 }
 
@@ -338,7 +349,7 @@ static void take_report(const struct call *call)
 
 static bool is_at_root(const struct call *call)
 {
-    return call->kind == GROUP_REDUCE || call->kind == GROUP_GATHERV;
+    return call->kind == GROUP_REDUCE || call->kind == GROUP_GATHER;
 }
 
 static void judge_value(struct call *call, int status)
@@ -352,17 +363,19 @@ static void judge_value(struct call *call, int status)
         conclude_creation(call);
     else if (call->kind == GROUP_VALIDATE)
         record->hash = (uint64_t)call->failed_count;
+    else if (call->kind >= GROUP_BLOCKS)
+        record->counted = call_counted_blocks(call, status);
     else if (call->kind != GROUP_BARRIER && has)
-        record->counted = call->kind == GROUP_ALLGATHER || call->kind == GROUP_GATHERV
-                              ? counted_words(call)
-                              : counted_sums(call);
+        record->counted = counted_sums(call);
 }
 
 static bool is_allowed(const struct call *call, int status)
 {
     if (status == FTC_ERR_REVOKED)
         return call->may_be_revoked || call->slot->loose;
-    return status == FTC_SUCCESS || (status == FTC_ERR_ROOT_FAILED && call->kind == GROUP_BCAST) ||
+    return status == FTC_SUCCESS ||
+           (status == FTC_ERR_ROOT_FAILED &&
+            (call->kind == GROUP_BCAST || call->kind == GROUP_SCATTER)) ||
            (status == FTC_ERR_TOO_MANY_FAILURES && is_at_root(call) &&
             ftc_rank(call->comm) == call->root);
 }
@@ -380,8 +393,8 @@ static void release(struct call *call)
 static void trace(const struct call *call, int status)
 {
     if (getenv("STORM_TRACE") != NULL)
-        fprintf(stderr, "rank %d: kind %d in %s of %d ranks: status %d%s%s\n",
-                ftc_rank(call->world), (int)call->kind, ftc_comm_name(call->comm),
+        fprintf(stderr, "rank %d: kind %d of %zu words in %s of %d ranks: status %d%s%s\n",
+                ftc_rank(call->world), (int)call->kind, call->words, ftc_comm_name(call->comm),
                 ftc_size(call->comm), status, call->child != NULL ? ", makes " : "",
                 call->child != NULL ? ftc_comm_name(call->child) : "");
 }
@@ -406,7 +419,8 @@ void call_conclude(struct call *call, int status, bool reported)
     else if (!call->may_be_revoked)
         call->slot->lost = true;
     trace(call, status);
-    if (status != FTC_ERR_REVOKED && reported && call->kind < GROUP_CALLS && !is_at_root(call))
+    bool agreed = !is_at_root(call) || record->counted != ~0ull; /* the root names what it lacks */
+    if (status != FTC_ERR_REVOKED && reported && call->kind < GROUP_CALLS && agreed)
         take_report(call);
     release(call);
 }

@@ -30,12 +30,20 @@ static const struct group_record *map_records(const struct run *run, int rank)
 
 static bool has_all_inputs(enum group_kind kind)
 {
-    return kind == GROUP_ALLREDUCE || kind == GROUP_LARGE || kind == GROUP_ALLGATHER;
+    return kind == GROUP_ALLREDUCE || kind == GROUP_REDUCE_SCATTER || kind == GROUP_ALLGATHER ||
+           kind == GROUP_ALLTOALL;
 }
 
 static bool has_no_value(enum group_kind kind)
 {
-    return kind == GROUP_REDUCE || kind == GROUP_GATHERV;
+    return kind == GROUP_REDUCE || kind == GROUP_GATHER;
+}
+
+/* A place stays as it was, if it is that of a rank in the failed set. */
+static bool has_places(const struct group_record *r)
+{
+    return (r->kind == GROUP_ALLGATHER || r->kind == GROUP_ALLTOALL || r->kind == GROUP_GATHER) &&
+           r->counted != ~0ull;
 }
 
 /* What is wrong with a creation; NULL: nothing. The ranks of a dup are those of its parent. */
@@ -66,6 +74,8 @@ static const char *judge_record(const struct run *run, const struct group_record
     if (has_all_inputs(r->kind) && run->list && r->reported &&
         (r->members & ~r->counted & ~r->failed) != 0)
         return "leaves out a rank that its failed set does not name";
+    if (has_places(r) && r->reported && (r->counted & r->failed) != 0)
+        return "has the block of a rank in its failed set";
     if (r->status == FTC_ERR_ROOT_FAILED && (alive >> r->root & 1) != 0)
         return "says that a live root failed";
     return r->kind >= GROUP_CALLS ? judge_child(run, r) : NULL;

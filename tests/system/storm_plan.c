@@ -283,7 +283,10 @@ static void plan_deaths(struct run *run)
             storm_argument(run, "%d:%d:%s", rank, (int)pick(run, (uint64_t)run->operations),
                            pick_way(run));
         } else {
-            storm_argument(run, "%d:%d:%s", rank, -1 - (int)pick(run, 60000), pick_way(run));
+            int us = 1 + (int)pick(run, 60000);
+            if (run->kind == STORM_GROUPS)
+                us *= 8; /* these runs take longer */
+            storm_argument(run, "%d:%d:%s", rank, -us, pick_way(run));
         }
     }
 }
