@@ -48,8 +48,10 @@ static bool leave_to_thread(struct ftc_process *process, bool *due)
     /* Gossip may go on for ever, so the thread does what is left after some steps. */
     bool rest = true;
     for (int steps = 0; steps < LEAVING_STEPS && (rest = has_rest(process)); steps++)
-        if (!ftc_progress_step(process))
+        if (!ftc_progress_step(process)) {
+            rest = has_rest(process); /* the step may have found that nothing was left */
             break;
+        }
     uint64_t armed_ns = process->thread.armed_ns;
     *due = rest || sleep != ftc_progress_sleep(process) ||
            (process->timer_ns != 0 && (armed_ns == 0 || process->timer_ns < armed_ns));
