@@ -40,12 +40,13 @@ int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making)
 {
     struct ftc_communicator *c = comm->communicator;
     uint64_t *ticket = &making->started.ticket;
+    uint64_t wish = (uint64_t)making->creation << 32 | (uint32_t)making->color;
 
-    making->started = (struct ftc_started_call){0};
+    making->started = (struct ftc_started_call){.wish = wish};
     comm->started = &making->started;
 
     uint64_t spare = making->validate == NULL && making->creation != FTC_CREATION_GROUP
-                         ? ftc_spare_offer(comm)
+                         ? ftc_spare_offer(comm, wish)
                          : 0;
     int rc =
         making->validate != NULL ? ftc_communicator_start(c, making->validate, ticket)

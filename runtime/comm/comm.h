@@ -84,6 +84,7 @@ struct ftc_finished {
  * after a revoke. */
 struct ftc_started_call {
     uint64_t ticket;
+    uint64_t wish; /* of a creation: the kind, and the color of a split */
     bool ended;
     int status;
     struct ftc_comm *child; /* NULL: this rank gets none */
@@ -97,6 +98,7 @@ struct ftc_comm {
     const struct ftc_algorithm *const *opened_algorithms; /* those that were opened */
     int rank, size;
     uint64_t parent; /* number of the communicator in which it was made; 0: the world, or a group */
+    uint64_t wish;   /* by which it was made */
     uint64_t number; /* that of `driven` without the bit of a revoke: callers read it at any time */
     /* The ranks of the job that its ranks are, and the reverse (ranks.h). NULL: it is the world,
      * where the numbers are the same. */

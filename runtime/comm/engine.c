@@ -263,6 +263,8 @@ static void end_started(struct ftc_comm_engine *engine,
     started->ended = true;
     started->status = status;
     started->child = output->child != NULL ? comm_of(output->child) : NULL;
+    if (started->child != NULL)
+        started->child->wish = started->wish;
     engine->process->delivered = true;
 }
 

@@ -9,7 +9,7 @@
 
 struct ftc_spare {
     struct ftc_spare *next;
-    uint64_t number, parent;
+    uint64_t number, parent, wish;
     uint64_t ticket; /* of the creation to which it is offered; 0: none */
     struct ftc_board_file *file;
     int size, job_ranks[];
@@ -52,6 +52,7 @@ void ftc_spare_keep(struct ftc_comm *comm)
         return;
     *spare = (struct ftc_spare){.number = comm->number,
                                 .parent = comm->parent,
+                                .wish = comm->wish,
                                 .file = ftc_board_file_share(comm->file),
                                 .size = comm->size};
     memcpy(spare->job_ranks, comm->job_ranks, ranks);
@@ -61,13 +62,15 @@ void ftc_spare_keep(struct ftc_comm *comm)
     process->spares_count++;
 }
 
-/* The oldest one first: a program that makes and frees communicators in turn makes the same ones
- * again in this order. */
-uint64_t ftc_spare_offer(const struct ftc_comm *parent)
+/* Memory goes only to a child with the same members in the same order. Those of a part are not
+ * known yet; most likely they are the ranks that gave this color before. The oldest one first: a
+ * program that makes and frees communicators in turn makes the same ones again in this order. */
+uint64_t ftc_spare_offer(const struct ftc_comm *parent, uint64_t wish)
 {
     const struct ftc_spare *spare = parent->process->spares;
 
-    while (spare != NULL && (spare->parent != parent->number || spare->ticket != 0))
+    while (spare != NULL &&
+           (spare->parent != parent->number || spare->wish != wish || spare->ticket != 0))
         spare = spare->next;
     return spare != NULL ? spare->number : 0;
 }

@@ -12,8 +12,8 @@
 void ftc_spare_keep(struct ftc_comm *comm);
 
 /* A creation in `parent` starts: the number of the communicator whose memory this process offers;
- * 0: none. */
-uint64_t ftc_spare_offer(const struct ftc_comm *parent);
+ * 0: none. That one was made by the same wish (struct ftc_started_call). */
+uint64_t ftc_spare_offer(const struct ftc_comm *parent, uint64_t wish);
 /* That creation has this ticket. */
 void ftc_spare_offered(struct ftc_process *process, uint64_t number, uint64_t ticket);
 

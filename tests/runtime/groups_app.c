@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/runtime/own_memory.h"
+
 #define RANKS     6
 #define EVERYBODY ((uint64_t)(1 << RANKS) - 1)
 #define BIT(rank) ((uint64_t)1 << (rank))
@@ -461,26 +463,13 @@ static void many(void)
     MUST(present(all[0]) == EVERYBODY && present(all[MANY - 2]) == EVERYBODY);
 }
 
-static long resident_kb(void)
-{
-    FILE *file = fopen("/proc/self/status", "r");
-    char line[128];
-    long kb = -1;
-
-    MUST(file != NULL);
-    while (kb < 0 && fgets(line, sizeof(line), file) != NULL)
-        sscanf(line, "VmRSS: %ld", &kb);
-    fclose(file);
-    MUST(kb > 0);
-    return kb;
-}
-
-/* Communicators that come and go leave no memory behind. */
+/* Communicators that come and go leave no memory behind, and use that of those before them. */
 static void loop(void)
 {
     const char *given = getenv("GROUPS_LOOPS");
     int loops = given != NULL ? atoi(given) : LOOPS, warm = loops / 4; /* has all memory by then */
     long before = 0;
+    uint64_t files = 0;
 
     for (int i = 0; i < loops; i++) {
         ftc_comm *comm = i % 2 == 0 ? copy_of(world) : part_of(world, 0, -me);
@@ -488,8 +477,9 @@ static void loop(void)
             MUST(present(comm) == EVERYBODY);
         give_up(comm);
         if (i == warm)
-            before = resident_kb();
+            before = resident_kb(), files = mapped_files();
     }
+    MUST(before > 0 && files > 0 && mapped_files() == files);
     long grown = resident_kb() - before;
     printf("rank %d: %ld kB after %d creations, %ld kB more after %d\n", me, before, warm, grown,
            loops);
