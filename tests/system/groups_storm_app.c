@@ -14,6 +14,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -318,8 +319,10 @@ static void wait_in_order(struct batch *batch, int first, int by, bool tests)
             continue;
         if (!tests)
             rc = ftc_wait(&batch->requests[i], &status);
-        while (!done)
+        while (!done) {
             rc = ftc_test(&batch->requests[i], &done, &status);
+            sched_yield(); /* there are more ranks than cores */
+        }
         ended(batch, i, rc, &status);
     }
 }
