@@ -8,6 +8,7 @@
 #include "runtime/api/making.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/finished.h"
+#include "runtime/comm/mover.h"
 #include "runtime/comm/publish.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/comm/spare.h"
@@ -36,6 +37,11 @@ bool ftc_color_is_sound(int color)
     return color >= 0 || color == FTC_UNDEFINED;
 }
 
+static bool is_group(const struct ftc_making *making)
+{
+    return making->validate == NULL && making->creation == FTC_CREATION_GROUP;
+}
+
 int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making)
 {
     struct ftc_communicator *c = comm->communicator;
@@ -43,17 +49,18 @@ int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making)
     uint64_t wish = (uint64_t)making->creation << 32 | (uint32_t)making->color;
 
     making->started = (struct ftc_started_call){.wish = wish};
-    comm->started = &making->started;
+    if (is_group(making))
+        comm->started_group = &making->started;
+    else
+        comm->started = &making->started;
 
-    uint64_t spare = making->validate == NULL && making->creation != FTC_CREATION_GROUP
-                         ? ftc_spare_offer(comm, wish)
-                         : 0;
-    int rc =
-        making->validate != NULL ? ftc_communicator_start(c, making->validate, ticket)
-        : making->creation == FTC_CREATION_GROUP
-            ? ftc_communicator_create_group(c, making->count, making->ranks, making->tag, ticket)
-            : ftc_communicator_create(c, making->creation, making->color, making->key, spare,
-                                      ticket);
+    uint64_t spare =
+        making->validate == NULL && !is_group(making) ? ftc_spare_offer(comm, wish) : 0;
+    int rc = making->validate != NULL ? ftc_communicator_start(c, making->validate, ticket)
+             : is_group(making) ? ftc_communicator_create_group(c, making->count, making->ranks,
+                                                                making->tag, ticket)
+                                : ftc_communicator_create(c, making->creation, making->color,
+                                                          making->key, spare, ticket);
     if (rc == FTC_SUCCESS && spare != 0)
         ftc_spare_offered(comm->process, spare, *ticket);
     if (rc == FTC_ERR_NOMEM) /* the lifecycle cannot go on */
@@ -61,12 +68,13 @@ int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making)
     return rc;
 }
 
-/* Has the call with the ticket in comm->started ended, or has the caller to run comm->own.call on
- * the board? */
+/* Has the call ended, or has the caller to run comm->own.call on the board? The creation of a group
+ * has no call of this communicator. */
 static bool has_ended(struct ftc_comm *comm, void *arg)
 {
-    (void)arg;
-    return comm->started->ended || comm->own.stage == FTC_OWN_BY_CALLER;
+    const struct ftc_making *making = arg;
+
+    return making->started.ended || (!is_group(making) && comm->own.stage == FTC_OWN_BY_CALLER);
 }
 
 /* Runs an operation of the creation on the board of the parent, without the lock. */
@@ -91,30 +99,49 @@ static int run(struct ftc_comm *comm, struct ftc_making *making)
         return rc;
     ftc_comm_engine_settle(comm->process);
     while (!making->started.ended) {
-        if (!has_ended(comm, NULL))
-            ftc_comm_wait(comm, &(struct ftc_until){.done = has_ended});
+        if (!has_ended(comm, making))
+            ftc_comm_wait(comm, &(struct ftc_until){.done = has_ended, .arg = making});
         if (!making->started.ended)
             run_on_board(comm);
     }
     return making->started.status;
 }
 
-/* The communicator is that of the caller (ftc_call_begin()). */
+static bool has_requests(const struct ftc_comm *comm)
+{
+    return ftc_comm_has_queue(comm) || ftc_mover_has_work(comm);
+}
+
+/* Nothing that was started before is under way. */
+static void take_communicator(struct ftc_comm *comm)
+{
+    ftc_finished_show(comm, NULL);
+    if (ftc_comm_is_revoked(comm))
+        ftc_comm_close_board(comm);
+    ftc_publish_record(comm);
+}
+
+/* The communicator is that of the caller (ftc_call_begin()). The creation of a group is no
+ * operation of it, so it does not wait for requests (communicators.md, C11). */
 static int run_recorded(struct ftc_comm *comm, struct ftc_making *making,
                         const struct ftc_signature *signature)
 {
     uint64_t number = ftc_call_starts(comm, signature);
 
-    ftc_call_drain(comm);
+    if (is_group(making))
+        ftc_publish_queued(comm);
+    else
+        ftc_call_drain(comm);
     ftc_call_enter(comm);
-    ftc_finished_show(comm, NULL);
-    if (ftc_comm_is_revoked(comm))
-        ftc_comm_close_board(comm);
-    ftc_publish_record(comm);
+    if (!is_group(making) || !has_requests(comm))
+        take_communicator(comm);
     bool untold =
         ftc_comm_is_revoked(comm) && !ftc_comm_is_told(comm); /* C8: it learns of it by this call */
     int rc = untold ? FTC_ERR_REVOKED : run(comm, making);
-    comm->started = NULL;
+    if (is_group(making))
+        comm->started_group = NULL;
+    else
+        comm->started = NULL;
     ftc_call_leave(comm);
     rc = ftc_call_ends(comm, signature, number, rc);
     return rc == FTC_ERR_REVOKED ? ftc_call_revoked(comm) : rc;

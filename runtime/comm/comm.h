@@ -116,6 +116,8 @@ struct ftc_comm {
     bool opened;                           /* its creation has ended: it may have callers */
     struct ftc_own_call own;
     struct ftc_started_call *started; /* NULL: none */
+    /* The creation of a group, which may go on beside it (communicators.md, C11). NULL: none. */
+    struct ftc_started_call *started_group;
     bool told;                        /* its callers know of a revoke (communicators.md, C8) */
     bool revoked_here;                /* `revoker` called ftc_comm_revoke(), and knows by that */
     pthread_t revoker;

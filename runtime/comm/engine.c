@@ -245,10 +245,15 @@ static void begin(struct ftc_comm_engine *engine, const struct ftc_communicators
 /* The started call of this ticket. NULL: it is a closing, or its request has ended. */
 static struct ftc_started_call *started_of(const struct ftc_comm_engine *engine, uint64_t ticket)
 {
-    for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;)
-        if (comm_of(c) != NULL && comm_of(c)->started != NULL &&
-            comm_of(c)->started->ticket == ticket)
-            return comm_of(c)->started;
+    for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;) {
+        struct ftc_comm *comm = comm_of(c);
+        if (comm == NULL)
+            continue;
+        if (comm->started != NULL && comm->started->ticket == ticket)
+            return comm->started;
+        if (comm->started_group != NULL && comm->started_group->ticket == ticket)
+            return comm->started_group;
+    }
     return NULL;
 }
 

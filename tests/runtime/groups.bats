@@ -71,6 +71,10 @@ tells() {
     tells groups 5 board messages nodes
 }
 
+@test "a group is made while a copy of its ranks is under way" {
+    tells beside-requests 6 board messages nodes
+}
+
 @test "communicators are freed in different orders, while others go on" {
     tells frees 6 board messages nodes
 }

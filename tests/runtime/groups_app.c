@@ -15,111 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/runtime/groups_calls.h"
 #include "tests/runtime/own_memory.h"
 
-#define RANKS     6
-#define EVERYBODY ((uint64_t)(1 << RANKS) - 1)
-#define BIT(rank) ((uint64_t)1 << (rank))
 #define MANY      1000
 #define LOOPS     4000 /* creations of the loop, unless GROUPS_LOOPS says another number */
 #define GROWTH_KB 2048
-
-static ftc_comm *world;
-static int me; /* in the world */
-
-static void must(bool good, const char *what, int line)
-{
-    if (good)
-        return;
-    fprintf(stderr, "groups_app: rank %d, line %d: not so: %s (%s)\n", me, line, what,
-            ftc_last_error());
-    exit(99);
-}
-#define MUST(condition) must(condition, #condition, __LINE__)
-
-/* --- looking at communicators --- */
-
-/* The ranks of the world that contribute to an operation of comm, a bit for each. */
-static uint64_t present(ftc_comm *comm)
-{
-    uint64_t bits = BIT(me);
-
-    MUST(ftc_allreduce(FTC_IN_PLACE, &bits, 1, FTC_UINT64, FTC_BOR, comm) == FTC_SUCCESS);
-    return bits;
-}
-
-/* The ranks of the world that the last operation of comm names as failed. */
-static uint64_t failed(ftc_comm *comm)
-{
-    ftc_report report = {.struct_size = sizeof(report)};
-    uint64_t bits = 0;
-
-    MUST(ftc_last_report(comm, &report) == FTC_SUCCESS);
-    for (int i = 0; i < report.failed_count; i++)
-        bits |= BIT(ftc_comm_translate(comm, report.failed[i], world));
-    return bits;
-}
-
-/* comm has `count` ranks, which are these of the world. */
-static void consists_of(ftc_comm *comm, int count, const int ranks[])
-{
-    uint64_t bits = 0;
-
-    MUST(ftc_size(comm) == count);
-    for (int i = 0; i < count; i++) {
-        MUST(ftc_comm_translate(comm, i, world) == ranks[i]);
-        MUST(ftc_comm_translate(world, ranks[i], comm) == i);
-        bits |= BIT(ranks[i]);
-    }
-    for (int rank = 0; rank < RANKS; rank++)
-        MUST((bits & BIT(rank)) != 0 || ftc_comm_translate(world, rank, comm) == FTC_UNDEFINED);
-    MUST(ranks[ftc_rank(comm)] == me);
-    MUST(present(comm) == bits);
-    MUST(failed(comm) == 0);
-}
-
-/* The number of a communicator without a name of its own, as one number. */
-static int64_t number_of(const ftc_comm *comm)
-{
-    long count = -1, maker = -1;
-
-    MUST(sscanf(ftc_comm_name(comm), "%ld.%ld", &count, &maker) == 2);
-    return count * RANKS + maker;
-}
-
-static ftc_comm *copy_of(ftc_comm *comm)
-{
-    ftc_comm *copy = NULL;
-
-    MUST(ftc_comm_dup(comm, &copy) == FTC_SUCCESS && copy != NULL);
-    return copy;
-}
-
-static ftc_comm *part_of(ftc_comm *comm, int color, int key)
-{
-    ftc_comm *part = comm;
-
-    MUST(ftc_comm_split(comm, color, key, &part) == FTC_SUCCESS);
-    MUST((part == NULL) == (color == FTC_UNDEFINED));
-    return part;
-}
-
-static ftc_comm *survivors_of(ftc_comm *comm)
-{
-    ftc_comm *survivors = NULL;
-    int rc;
-
-    do
-        rc = ftc_comm_shrink(comm, &survivors);
-    while (rc == FTC_ERR_REVOKED); /* the caller knows now */
-    MUST(rc == FTC_SUCCESS);
-    return survivors;
-}
-
-static void give_up(ftc_comm *comm)
-{
-    MUST(ftc_comm_free(&comm) == FTC_SUCCESS && comm == NULL);
-}
 
 static void die(void)
 {
@@ -282,16 +183,6 @@ static void lacks(void)
     give_up(copy);
 }
 
-static ftc_comm *group_of(ftc_comm *comm, int count, const int ranks[], int tag)
-{
-    ftc_comm *group = NULL;
-
-    for (int i = 0; i < count; i++)
-        if (ranks[i] == me)
-            MUST(ftc_comm_create(comm, count, ranks, tag, &group) == FTC_SUCCESS);
-    return group;
-}
-
 /* The listed ranks alone make a group. Rank 2 is in two of them. Rank 3 dies, and the others of a
  * group that lists it go on. */
 static void groups(void)
@@ -320,6 +211,31 @@ static void groups(void)
     if (e != NULL)
         consists_of(e, 2, (const int[]){4, 1});
     MUST(present(world) == (EVERYBODY & ~BIT(3)));
+}
+
+/* A group of all is made while a copy is under way. Ranks start the two in different orders, so
+ * neither may wait for the other one. The sums before them are on the board, where there is one. */
+static void beside_requests(void)
+{
+    static const int all[RANKS] = {0, 1, 2, 3, 4, 5};
+    ftc_request *requests[2] = {NULL};
+    ftc_comm *copy = NULL, *group = NULL;
+    uint64_t sum = 0, own = BIT(me);
+
+    for (int i = 0; i < 50; i++) {
+        if (me % 2 == 0)
+            group = group_of(world, RANKS, all, 7);
+        MUST(ftc_iallreduce(&own, &sum, 1, FTC_UINT64, FTC_BOR, world, &requests[0]) ==
+             FTC_SUCCESS);
+        MUST(ftc_comm_idup(world, &copy, &requests[1]) == FTC_SUCCESS);
+        if (me % 2 == 1)
+            group = group_of(world, RANKS, all, 7);
+        MUST(ftc_wait_all(2, requests, NULL) == FTC_SUCCESS && sum == EVERYBODY);
+        consists_of(copy, RANKS, all);
+        consists_of(group, RANKS, all);
+        give_up(copy);
+        give_up(group);
+    }
 }
 
 /* Each rank frees in an order of its own, and the others go on meanwhile. Some communicators are
@@ -558,6 +474,7 @@ static const struct {
     {"shapes", shapes},
     {"deaths", deaths},
     {"groups", groups},
+    {"beside-requests", beside_requests},
     {"frees", frees},
     {"revokes", revokes},
     {"revokes-and-dies", revokes_and_dies},
