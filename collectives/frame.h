@@ -24,10 +24,11 @@
 
 /* The kinds of messages that are not of the agreement core. Its kinds are small numbers. */
 enum ftc_frame_kind {
-    FTC_FRAME_COMMUNICATOR = 252, /* words about a communicator: communicators/internal.h */
-    FTC_FRAME_RING = 253,         /* blocks of large values: large/large.h */
-    FTC_FRAME_FLOW = 254,         /* flow control: runtime/comm/flow.h */
-    FTC_FRAME_BASELINE = 255      /* allreduces without tolerance: cli/perf/baseline/baseline.h */
+    FTC_FRAME_POINT_TO_POINT = 251, /* sends and receives: point_to_point/matching.h */
+    FTC_FRAME_COMMUNICATOR = 252,   /* words about a communicator: communicators/internal.h */
+    FTC_FRAME_RING = 253,           /* blocks of large values: large/large.h */
+    FTC_FRAME_FLOW = 254,           /* flow control: runtime/comm/flow.h */
+    FTC_FRAME_BASELINE = 255        /* allreduces without tolerance: cli/perf/baseline/baseline.h */
 };
 
 /* The kind of a message; -1: it is too short for a head. */

@@ -69,6 +69,9 @@ extern "C" {
     X(FTC_ERR_CORRUPT, -22, "results that should be equal differ; call again")                     \
     X(FTC_ERR_NOT_CONVERGED, -23, "the aggregation ended without a result")                        \
     X(FTC_ERR_REVOKED, -24, "the communicator was revoked")                                        \
+    X(FTC_ERR_RANK_FAILED, -25, "the other rank of the message failed")                            \
+    X(FTC_ERR_TRUNCATED, -26, "the message is longer than the buffer")                             \
+    X(FTC_ERR_CANCELLED, -27, "the receive was cancelled")                                         \
     X(FTC_ERR_FENCED, -30, "this process was declared failed")                                     \
     X(FTC_ERR_MISMATCH, -31, "ranks disagree about which collective they are in")
 

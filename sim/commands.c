@@ -20,6 +20,8 @@ const struct ftc_sim_command ftc_sim_commands[] = {
      "random storms of nodes that are cut off, paused and die"},
     {"large", ftc_command_large, &ftc_large_usage,
      "random deaths during collectives of large values"},
+    {"messages", ftc_command_messages, &ftc_messages_usage,
+     "random sends and receives, with deaths and revokes"},
     {"communicators", ftc_command_communicators, &ftc_communicators_usage,
      "random communicators, made, used, revoked and freed, with deaths"},
     {"sweep", ftc_command_sweep, &ftc_sweep_usage,

@@ -104,13 +104,14 @@ int ftc_command_broadcast(int argc, char **argv);     /* figures/command.c */
 int ftc_command_gossip(int argc, char **argv);        /* gossip/command.c */
 int ftc_command_nodes(int argc, char **argv);         /* nodes/command.c */
 int ftc_command_large(int argc, char **argv);         /* large/command.c */
+int ftc_command_messages(int argc, char **argv);      /* point_to_point/command.c */
 int ftc_command_communicators(int argc, char **argv); /* communicators/command.c */
 int ftc_command_sweep(int argc, char **argv);         /* timed/sweep_command.c */
 
 /* Synopsis, help and options of each command. */
 extern const struct ftc_usage ftc_run_usage, ftc_explore_usage, ftc_storm_usage, ftc_replay_usage,
     ftc_reach_usage, ftc_broadcast_usage, ftc_gossip_usage, ftc_nodes_usage, ftc_large_usage,
-    ftc_communicators_usage, ftc_sweep_usage;
+    ftc_messages_usage, ftc_communicators_usage, ftc_sweep_usage;
 
 struct ftc_sim_command {
     const char *name;

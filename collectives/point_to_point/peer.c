@@ -1,0 +1,33 @@
+/* What the engine knows of other ranks, and the end of a transfer. */
+#include <stdlib.h>
+
+#include "collectives/point_to_point/internal.h"
+
+struct ftc_matching_peer *ftc_matching_peer(struct ftc_matching *m, int rank)
+{
+    struct ftc_matching_peer *peer = m->peers[rank];
+
+    if (peer != NULL)
+        return peer;
+    peer = calloc(1, sizeof(*peer));
+    if (peer == NULL)
+        return NULL;
+    ftc_link_init(&peer->posted);
+    ftc_link_init(&peer->arrivals);
+    ftc_link_init(&peer->announced);
+    ftc_link_init(&peer->pulling);
+    m->peers[rank] = peer;
+    return peer;
+}
+
+/* P6: the mark is cleared before the owner can learn that the transfer has ended, and before it can
+ * change the buffer. */
+void ftc_transfer_end(struct ftc_matching *m, struct ftc_transfer *t, int status)
+{
+    ftc_link_take_out(&t->link);
+    if (!FTC_MATCHING_MUTATED(MARK_STAYS) && t->sends)
+        atomic_store_explicit(&t->live, 0, memory_order_seq_cst);
+    t->status = status;
+    m->ended++;
+    atomic_store_explicit(&t->state, FTC_TRANSFER_ENDED, memory_order_release);
+}

@@ -1,0 +1,181 @@
+/* The steps of a process. */
+#include <string.h>
+
+#include "collectives/frame.h"
+#include "include/ftcoll.h"
+#include "sim/model/cluster.h"
+#include "sim/point_to_point/world.h"
+
+static void check(struct ftc_messages_world *w, int rank, int rc)
+{
+    if (rc == FTC_ERR_NOMEM)
+        ftc_cluster_no_memory(w->n);
+    if (rc != FTC_SUCCESS)
+        ftc_messages_violate(w, "rank %d accuses a rank that is sound: %s", rank, ftc_last_error());
+}
+
+/* After each input. */
+static void settle(struct ftc_messages_world *w, int rank)
+{
+    struct ftc_messages_process *p = &w->process[rank];
+    struct ftc_matching_output output;
+
+    while (p->alive && ftc_matching_next_output(p->matching, &output))
+        if (!ftc_messages_struck(w, rank))
+            ftc_messages_send(w, rank, &output);
+    if (p->alive)
+        ftc_messages_judge(w, rank);
+}
+
+void ftc_messages_start(struct ftc_messages_world *w, int rank)
+{
+    struct ftc_messages_process *p = &w->process[rank];
+    int index = p->at++;
+    const struct ftc_messages_transfer *plan = &w->story->transfer[rank][index];
+    struct ftc_messages_entry *entry = &p->entry[index];
+    struct ftc_transfer *t = &entry->transfer;
+
+    ftc_messages_say(w, "rank %d starts %s %d: rank %d, tag %d, context %d, %d bytes%s", rank,
+                     plan->sends ? "send" : "receive", index, plan->rank, plan->tag, plan->context,
+                     plan->size, plan->synchronous ? ", synchronous" : "");
+    *t = (struct ftc_transfer){.sends = plan->sends,
+                               .synchronous = plan->synchronous,
+                               .rank = plan->rank,
+                               .tag = plan->tag,
+                               .context = (uint8_t)plan->context,
+                               .buffer = entry->buffer,
+                               .size = (size_t)plan->size};
+    memset(entry->buffer, 0, sizeof(entry->buffer));
+    for (int i = 0; plan->sends && i < plan->size; i++)
+        entry->buffer[i] = ftc_messages_byte(rank, index, i);
+    entry->started = true;
+    w->sums->sent += plan->sends;
+    check(w, rank, ftc_matching_start(p->matching, t));
+    settle(w, rank);
+}
+
+/* The judge has to know of a message that has come as a whole. */
+static void note_arrival(struct ftc_messages_world *w, int rank, int from,
+                         const struct ftc_buffer *message)
+{
+    struct ftc_reader reader = {.data = message->data, .size = message->size};
+    uint64_t communicator;
+    uint16_t own;
+    int kind;
+
+    if (!ftc_frame_read(&reader, &kind, &own, &communicator) || (own & 0xff) != 0)
+        return;
+    (void)ftc_read_u32(&reader);
+    uint64_t number = ftc_read_u64(&reader);
+    struct ftc_messages_process *sender = &w->process[from];
+    for (int i = 0; i < sender->at; i++)
+        if (sender->entry[i].transfer.sends && sender->entry[i].transfer.rank == rank &&
+            sender->entry[i].transfer.number == number)
+            sender->entry[i].arrived = true;
+}
+
+void ftc_messages_take(struct ftc_messages_world *w, int rank, int from, struct ftc_buffer *message)
+{
+    ftc_messages_say(w, "rank %d takes a message of %d, what %d", rank, from, message->data[2]);
+    note_arrival(w, rank, from, message);
+    check(w, rank, ftc_matching_receive(w->process[rank].matching, from, message));
+    settle(w, rank);
+}
+
+void ftc_messages_hear(struct ftc_messages_world *w, int rank, int dead)
+{
+    struct ftc_messages_process *p = &w->process[rank];
+
+    ftc_messages_say(w, "rank %d hears that %d has failed", rank, dead);
+    p->notice_of[dead] = ++p->notices;
+    check(w, rank, ftc_matching_notice(p->matching, dead));
+    settle(w, rank);
+}
+
+static bool is_refused(struct ftc_messages_world *w)
+{
+    return w->story->copies == FTC_MESSAGES_COPY_NONE ||
+           (w->story->copies == FTC_MESSAGES_COPY_SOME && ftc_messages_below(w, 4) == 0);
+}
+
+static enum ftc_copied copy(struct ftc_messages_world *w, int rank,
+                            const struct ftc_matching_copy *copy)
+{
+    bool refused = copy->rank != rank && is_refused(w);
+
+    if (!w->process[copy->rank].alive)
+        return FTC_COPY_NOBODY;
+    w->sums->copied += !refused;
+    w->sums->refused += refused;
+    if (refused)
+        return FTC_COPY_REFUSED;
+    memcpy(copy->to, (const void *)(uintptr_t)copy->address, copy->size);
+    return FTC_COPY_DONE;
+}
+
+void ftc_messages_copy(struct ftc_messages_world *w, int rank)
+{
+    struct ftc_messages_process *p = &w->process[rank];
+    struct ftc_matching_copy next;
+
+    if (!ftc_matching_next_copy(p->matching, &next))
+        return;
+    enum ftc_copied result = copy(w, rank, &next);
+    ftc_messages_say(w, "rank %d copies %zu bytes from %d: %d", rank, next.size, next.rank,
+                     (int)result);
+    check(w, rank, ftc_matching_copied(p->matching, next.transfer, result));
+    settle(w, rank);
+}
+
+void ftc_messages_learn(struct ftc_messages_world *w, int rank)
+{
+    ftc_messages_say(w, "rank %d learns of the revoke", rank);
+    w->process[rank].knows = true;
+    ftc_matching_revoke(w->process[rank].matching);
+    settle(w, rank);
+}
+
+/* --- what a caller does beside starting --- */
+
+static void recognize(struct ftc_messages_world *w, int rank)
+{
+    struct ftc_messages_process *p = &w->process[rank];
+    int dead = (int)ftc_messages_below(w, (uint64_t)w->n);
+
+    if (p->notice_of[dead] == 0)
+        return;
+    ftc_messages_say(w, "rank %d recognises that %d has failed", rank, dead);
+    p->recognized[dead] = true;
+    ftc_matching_recognize(p->matching, dead);
+}
+
+static void cancel(struct ftc_messages_world *w, int rank, struct ftc_messages_entry *entry)
+{
+    bool took = entry->transfer.from >= 0;
+
+    if (!ftc_matching_cancel(w->process[rank].matching, &entry->transfer))
+        return;
+    ftc_messages_say(w, "rank %d cancels receive %d", rank, (int)(entry - w->process[rank].entry));
+    if (took)
+        ftc_messages_violate(w, "rank %d cancels a receive that has taken a message", rank);
+}
+
+void ftc_messages_call(struct ftc_messages_world *w, int rank)
+{
+    struct ftc_messages_process *p = &w->process[rank];
+    struct ftc_messages_entry *entry = &p->entry[ftc_messages_below(w, (uint64_t)p->at)];
+    uint64_t what = ftc_messages_below(w, 8);
+
+    if (what == 0)
+        recognize(w, rank);
+    if (entry->ended)
+        return;
+    if (what == 1 && w->story->cancels && !entry->transfer.sends) {
+        cancel(w, rank, entry);
+    } else if (what > 1) {
+        bool interrupted = ftc_matching_interrupts(p->matching, &entry->transfer);
+        w->sums->interrupted += interrupted;
+        ftc_messages_judge_interruption(w, rank, entry, interrupted);
+    }
+    settle(w, rank);
+}
