@@ -674,11 +674,11 @@ FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report);
  */
 typedef struct ftc_request ftc_request;
 
-/* What a request was, and how it ended. */
+/* What an operation was, and how it ended. */
 typedef struct ftc_status {
-    int rank;     /* -1: the operation is not with one other rank */
-    int tag;      /* -1 likewise */
-    size_t bytes; /* 0 likewise */
+    int rank;     /* of the message, its other end; -1: a receive took none, or a collective */
+    int tag;      /* of the message; -1 likewise */
+    size_t bytes; /* of the message; 0 likewise */
     int error;    /* what the operation returned */
 } ftc_status;
 
@@ -752,7 +752,9 @@ FTC_API int ftc_ivalidate_global(ftc_comm *comm, int *failed_count, ftc_request 
  * Has the operation of *request ended? If so, *done is 1, the request is freed, *request is NULL,
  * and the return value is what the operation returned: the same is in status->error. Otherwise
  * *done is 0, and the call returns FTC_SUCCESS. It never waits. A *request that is NULL has ended,
- * with FTC_SUCCESS. status may be NULL. From then on ftc_last_report() is of this operation.
+ * with FTC_SUCCESS. status may be NULL. From then on ftc_last_report() is of this operation, if it
+ * was a collective. A failure may interrupt a wait or test of a receive, which ftc_irecv() started
+ * from FTC_ANY_RANK: then *done is 0, and *request is as it was.
  * Errors: FTC_ERR_ARG, FTC_ERR_STATE, and those of the operation.
  */
 FTC_API int ftc_test(ftc_request **request, int *done, ftc_status *status);
@@ -789,6 +791,94 @@ FTC_API int ftc_wait_all(int count, ftc_request *requests[], ftc_status statuses
  * Errors: FTC_ERR_ARG, FTC_ERR_STATE, and those of the operation.
  */
 FTC_API int ftc_wait_any(int count, ftc_request *requests[], int *index, ftc_status *status);
+
+/* --- messages --- */
+
+/*
+ * A message goes from one rank to another of a communicator. It has a tag, a number from 0 on. A
+ * receive names the rank and the tag that it takes, or FTC_ANY_RANK, FTC_ANY_TAG. It takes the
+ * first message that fits, in the order in which its sender started the sends; a receive that was
+ * started earlier takes first. Messages never meet collectives. They may be of any size, also 0,
+ * and a rank may send to itself. Sender and receiver need not give the same type: bytes are what
+ * counts.
+ *
+ * A send ends when its buffer may be used again. Small messages may wait at the receiver, up to a
+ * bound for each sender. Beyond it, and if a message is larger than 16 KiB, the send waits until a
+ * receive has taken its message. So a program must not count on a send that ends before its
+ * receive is called. On one node a large message is copied once, from the memory of the sender to
+ * that of the receiver, where the kernel lets them: see [collectives] direct_copies.
+ *
+ * When a rank has failed, a send to it ends with FTC_ERR_RANK_FAILED. What it had sent before is
+ * received, if it came as a whole. A receive that names it, and for which no message has come,
+ * ends with FTC_ERR_RANK_FAILED. A receive never gets a part of a message as a success. If a
+ * message was under way, the receive that would have taken it ends with FTC_ERR_RANK_FAILED, and
+ * later messages are for later receives.
+ *
+ * A receive from FTC_ANY_RANK may wait for a message of a failed rank. So a failure interrupts a
+ * wait for it, once: the wait returns FTC_ERR_RANK_FAILED, *request is as it was, and the receive
+ * is still under way. The program may wait again, or call ftc_cancel(). No failure interrupts that
+ * ftc_recognize() or ftc_validate_global() has covered. If no other rank lives, each wait is
+ * interrupted. ftc_recv() is interrupted in the same way, and takes no message then.
+ */
+#define FTC_ANY_RANK (-1)
+#define FTC_ANY_TAG  (-1)
+
+/*
+ * Send `count` elements to rank `to`. FTC_SUCCESS does not say that they were received.
+ * Errors: FTC_ERR_ARG (also: no rank `to`, or a tag below 0), FTC_ERR_STATE, FTC_ERR_RANK_FAILED,
+ * FTC_ERR_REVOKED.
+ */
+FTC_API int ftc_send(const void *buffer, size_t count, ftc_type type, int to, int tag,
+                     ftc_comm *comm);
+
+/*
+ * Receive a message of at most `count` elements. *status has its rank, its tag and its size in
+ * bytes; status may be NULL. If it is longer, the buffer gets what there is room for, the call
+ * returns FTC_ERR_TRUNCATED, and status->bytes is the size of the message. After
+ * FTC_ERR_RANK_FAILED and FTC_ERR_REVOKED the buffer may have changed.
+ * Errors: FTC_ERR_ARG, FTC_ERR_STATE, FTC_ERR_TRUNCATED, FTC_ERR_RANK_FAILED, FTC_ERR_REVOKED.
+ */
+FTC_API int ftc_recv(void *buffer, size_t count, ftc_type type, int from, int tag, ftc_comm *comm,
+                     ftc_status *status);
+
+/*
+ * A send and a receive at the same time, so that two ranks can exchange messages. It returns when
+ * both have ended: the error of the send, or else that of the receive. *status is of the receive.
+ * Errors: those of ftc_send() and ftc_recv().
+ */
+FTC_API int ftc_sendrecv(const void *send, size_t sendcount, ftc_type sendtype, int to, int sendtag,
+                         void *recv, size_t recvcount, ftc_type recvtype, int from, int recvtag,
+                         ftc_comm *comm, ftc_status *status);
+
+/*
+ * The non-blocking forms. A request of them is waited for and tested as one of a collective is,
+ * and *status is as ftc_recv() has it. Until it has ended, the buffer of a send must not be
+ * changed, and that of a receive must not be touched. Collectives do not wait for these requests.
+ * Errors: FTC_ERR_ARG (also: no place for the request), FTC_ERR_STATE, FTC_ERR_NOMEM. Then there
+ * is no request. All other errors come from the wait or the test.
+ */
+FTC_API int ftc_isend(const void *buffer, size_t count, ftc_type type, int to, int tag,
+                      ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_irecv(void *buffer, size_t count, ftc_type type, int from, int tag, ftc_comm *comm,
+                      ftc_request **request);
+
+/*
+ * ftc_probe() waits until there is a message that a receive with this rank and tag would take, and
+ * stores its rank, tag and size in *status, which may be NULL. ftc_iprobe() does not wait: *found
+ * is 1 if there is one, and else 0. The message stays where it is. Errors: FTC_ERR_ARG,
+ * FTC_ERR_STATE, FTC_ERR_RANK_FAILED (none comes; with FTC_ANY_RANK: a failure interrupts, as
+ * above), FTC_ERR_REVOKED.
+ */
+FTC_API int ftc_probe(int from, int tag, ftc_comm *comm, ftc_status *status);
+FTC_API int ftc_iprobe(int from, int tag, ftc_comm *comm, int *found, ftc_status *status);
+
+/*
+ * Withdraw a receive that has taken no message: its request ends with FTC_ERR_CANCELLED. Otherwise,
+ * and for a send, nothing changes: the request ends as it would have ended. In each case it still
+ * has to be waited for. The call is local and does not wait.
+ * Errors: FTC_ERR_ARG (also: the request is of a collective), FTC_ERR_STATE.
+ */
+FTC_API int ftc_cancel(ftc_request *request);
 
 /* --- operators and errors --- */
 

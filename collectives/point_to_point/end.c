@@ -72,7 +72,7 @@ void ftc_matching_recognize(struct ftc_matching *m, int rank)
 
 bool ftc_matching_interrupts_probe(const struct ftc_matching *m)
 {
-    return m->uncovered > 0 || m->others == 0;
+    return m->uncovered > 0 || (m->others == 0 && m->set.ranks > 1);
 }
 
 static bool has_taken(const struct ftc_transfer *t)
@@ -84,7 +84,7 @@ bool ftc_matching_interrupts(struct ftc_matching *m, struct ftc_transfer *t)
 {
     if (t->sends || t->rank != FTC_MATCHING_ANY || has_taken(t))
         return false;
-    if (m->others == 0 && !FTC_MATCHING_MUTATED(LAST_WAITS))
+    if (m->others == 0 && m->set.ranks > 1 && !FTC_MATCHING_MUTATED(LAST_WAITS))
         return true;
     if (m->uncovered <= t->told || FTC_MATCHING_MUTATED(UNINTERRUPTED))
         return false;
@@ -93,13 +93,41 @@ bool ftc_matching_interrupts(struct ftc_matching *m, struct ftc_transfer *t)
     return true;
 }
 
+/* The message of a send to this rank itself, which no receive has taken; NULL: there is none. */
+static struct ftc_arrival *own_arrival(struct ftc_matching *m, const struct ftc_transfer *t)
+{
+    struct ftc_matching_peer *peer = m->peers[m->set.self];
+
+    if (!t->sends || t->rank != m->set.self || ftc_transfer_has_ended(t))
+        return NULL;
+    for (struct ftc_link *link = peer->arrivals.next; link != &peer->arrivals; link = link->next) {
+        struct ftc_arrival *arrival = (struct ftc_arrival *)(void *)link;
+        if (arrival->message.number == t->number)
+            return arrival;
+    }
+    return NULL;
+}
+
+bool ftc_matching_waits_for_self(struct ftc_matching *m, const struct ftc_transfer *t)
+{
+    bool of_self = t->rank == m->set.self || m->set.ranks == 1;
+
+    if (!of_self || ftc_transfer_has_ended(t))
+        return false;
+    return t->sends ? own_arrival(m, t) != NULL : !has_taken(t);
+}
+
 /* --- cancel, revoke, free --- */
 
 bool ftc_matching_cancel(struct ftc_matching *m, struct ftc_transfer *t)
 {
-    if (t->sends || ftc_transfer_has_ended(t) ||
+    struct ftc_arrival *own = own_arrival(m, t);
+
+    if (ftc_transfer_has_ended(t) || (t->sends && own == NULL) ||
         (has_taken(t) && !FTC_MATCHING_MUTATED(TAKEN_CANCELLED)))
         return false;
+    if (own != NULL && !FTC_MATCHING_MUTATED(OWN_STAYS))
+        ftc_arrival_drop(m, own);
     ftc_transfer_end(m, t, FTC_ERR_CANCELLED);
     return true;
 }

@@ -107,7 +107,10 @@ void ftc_matching_leave(struct ftc_matching *matching);
 /* P8: is a wait for this transfer, which is under way, interrupted? If so, the failures that there
  * are interrupt it no more. */
 bool ftc_matching_interrupts(struct ftc_matching *matching, struct ftc_transfer *transfer);
-/* The same for a call that looks for a message of any rank and starts no transfer. */
+/* P8: can only this rank itself bring the transfer to an end, by another call? */
+bool ftc_matching_waits_for_self(struct ftc_matching *matching,
+                                 const struct ftc_transfer *transfer);
+/* As interrupts(), for a call that looks for a message of any rank and starts no transfer. */
 bool ftc_matching_interrupts_probe(const struct ftc_matching *matching);
 
 /* --- outputs --- */

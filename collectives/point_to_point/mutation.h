@@ -35,6 +35,7 @@
     X(LAST_WAITS, "P8: the last member waits for a message of any rank")                           \
     X(TRUNCATED_KEPT, "P9: a message that is too long does not end its send")                      \
     X(TAKEN_CANCELLED, "P10: a receive that has taken a message is cancelled")                     \
+    X(OWN_STAYS, "P10: the message of a cancelled send stays")                                     \
     X(REVOKE_FORGETS, "P11: a revoke does not end sends")
 
 enum ftc_matching_mutation {

@@ -7,7 +7,8 @@
 
 extern const struct ftc_algorithm ftc_algorithm_board, ftc_algorithm_ring, ftc_algorithm_levels;
 extern const struct ftc_algorithm ftc_algorithm_messages, ftc_algorithm_gossip;
-extern const struct ftc_algorithm ftc_algorithm_flow_control; /* runtime/comm/flow_control.c */
+extern const struct ftc_algorithm ftc_algorithm_flow_control;   /* runtime/comm/flow_control.c */
+extern const struct ftc_algorithm ftc_algorithm_point_to_point; /* runtime/comm/point_to_point.c */
 #ifdef FTC_BASELINE
 extern const struct ftc_algorithm ftc_algorithm_baseline; /* cli/perf/baseline/baseline.c */
 #endif

@@ -70,6 +70,20 @@ void ftc_algorithms_leave(struct ftc_comm *comm)
             (*a)->leaves(comm);
 }
 
+void ftc_algorithms_revoke(struct ftc_comm *comm)
+{
+    FOR_EACH (a, comm)
+        if ((*a)->revoked != NULL)
+            (*a)->revoked(comm);
+}
+
+void ftc_algorithms_silent(struct ftc_comm *comm, int rank)
+{
+    FOR_EACH (a, comm)
+        if ((*a)->silent != NULL)
+            (*a)->silent(comm, rank);
+}
+
 bool ftc_algorithms_ready(struct ftc_comm *comm)
 {
     bool ready = false;

@@ -29,8 +29,8 @@ struct ftc_algorithm {
     /* Takes in a message that it owns. FTC_ERR_PROTO: the sender broke the protocol;
      * FTC_ERR_NOMEM. */
     int (*receive)(struct ftc_comm *comm, int from, struct ftc_buffer *message);
-    /* The messages that had arrived are taken in. With driven.polls each step of the driver calls
-     * it, so that it goes on by what others have written in shared memory. */
+    /* The messages that had arrived are taken in. With driven.polls or driven.copies each step of
+     * the driver calls it, so that it goes on by what others have written in shared memory. */
     void (*received)(struct ftc_comm *comm);
     void (*timer)(struct ftc_comm *comm);       /* comm->algorithm_due_ns has passed */
     int (*awaits)(const struct ftc_comm *comm); /* the rank whose message it awaits; -1: none */
@@ -44,6 +44,9 @@ struct ftc_algorithm {
     void (*notice)(struct ftc_comm *comm, int rank); /* the member knows now that rank has failed */
 
     void (*leaves)(struct ftc_comm *comm); /* its caller frees it, and it is not revoked */
+    void (*revoked)(struct ftc_comm *comm);
+    /* The rank has failed, and all that it sent before and that comes is taken in. */
+    void (*silent)(struct ftc_comm *comm, int rank);
 
     /* --- waiting --- */
     bool (*ready)(struct ftc_comm *comm);  /* with driven.polls: could `received` go on now? */
@@ -62,6 +65,8 @@ void ftc_algorithms_look(struct ftc_comm *comm, int from, const struct ftc_buffe
 void ftc_algorithms_deliver(struct ftc_comm *comm, const struct ftc_output *output);
 void ftc_algorithms_notice(struct ftc_comm *comm, int rank);
 void ftc_algorithms_leave(struct ftc_comm *comm);
+void ftc_algorithms_revoke(struct ftc_comm *comm);
+void ftc_algorithms_silent(struct ftc_comm *comm, int rank);
 bool ftc_algorithms_ready(struct ftc_comm *comm); /* is one of them? */
 void ftc_algorithms_sleep(struct ftc_comm *comm);
 void ftc_algorithms_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);

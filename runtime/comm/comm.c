@@ -198,6 +198,7 @@ int ftc_comm_cut_off(struct ftc_comm *comm)
     comm->noted_ballots = comm->member_due_ns = comm->algorithm_due_ns = 0;
     ftc_progress_due(comm->process, &comm->driven, 0);
     comm->driven.more = comm->driven.waits = comm->driven.polls = comm->agreeing = false;
+    comm->driven.copies = false;
     comm->driven.number |= FTC_COMMUNICATOR_REVOKED;
     comm->choice.member.communicator = comm->driven.number;
     comm->choice.member.nodes = 0;

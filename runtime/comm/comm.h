@@ -22,6 +22,7 @@ struct ftc_doubling_run;
 struct ftc_flow;
 struct ftc_large_run;
 struct ftc_levels;
+struct ftc_passing;
 struct ftc_queued_operation;
 
 /* Flow control (flow_control.h): a sender may be so many operations ahead of a receiver. */
@@ -151,6 +152,8 @@ struct ftc_comm {
     struct ftc_flow *flow;             /* NULL: the job has one node */
     struct ftc_large_run *large;
     struct ftc_levels *levels; /* NULL: no operation runs over two levels */
+    struct ftc_passing
+        *passing; /* sends and receives (point_to_point.h); NULL: there was none yet */
 
     /* --- the caller's alone: used without the lock --- */
     atomic_ullong called; /* operations that the caller has called; the slot shows it, too */
@@ -171,9 +174,9 @@ struct ftc_comm {
     /* The thread that moves on what is under way on the board, or looks at it (mover.h); 0: none.
      * If it is not the caller, it acts in its place. */
     atomic_ulong mover;
-    bool moves_locked;    /* it has process->lock; the mover's own */
-    atomic_int on_board;  /* how many operations are under way on the board; the mover changes it */
-    atomic_bool watched;  /* steps look at it: it is in the engine's list of busy ones */
+    bool moves_locked;   /* it has process->lock; the mover's own */
+    atomic_int on_board; /* how many operations are under way on the board; the mover changes it */
+    atomic_bool watched; /* steps look at it: it is in the engine's list of busy ones */
     struct ftc_peers peers; /* of the board */
     struct ftc_drill
         board_drill; /* as process->drill; the board takes in failures at its own time */

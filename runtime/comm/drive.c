@@ -225,6 +225,15 @@ static void notice(struct ftc_driven *driven, int job_rank)
     ftc_algorithms_notice(comm, rank);
 }
 
+static void silent(struct ftc_driven *driven, int job_rank)
+{
+    struct ftc_comm *comm = comm_of(driven);
+    int rank = ftc_comm_rank_of(comm, job_rank);
+
+    if (rank >= 0)
+        ftc_algorithms_silent(comm, rank);
+}
+
 static void noticed(struct ftc_driven *driven)
 {
     struct ftc_comm *comm = comm_of(driven);
@@ -317,9 +326,10 @@ static bool algorithm_timer(struct ftc_comm *comm)
 static bool after_messages(struct ftc_driven *driven)
 {
     struct ftc_comm *comm = comm_of(driven);
+    bool any = driven->copies;
 
     ftc_algorithms_received(comm);
-    bool any = member_timer(comm);
+    any |= member_timer(comm);
     any |= algorithm_timer(comm);
     if (!driven->more)
         return any;
@@ -356,6 +366,7 @@ static void beat(struct ftc_driven *driven)
 
 const struct ftc_driven_ops ftc_comm_ops = {
     .notice = notice,
+    .silent = silent,
     .noticed = noticed,
     .receive = receive_message,
     .datagram = receive_datagram,

@@ -247,11 +247,10 @@ static struct ftc_started_call *started_of(const struct ftc_comm_engine *engine,
 {
     for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;) {
         struct ftc_comm *comm = comm_of(c);
-        if (comm == NULL)
-            continue;
-        if (comm->started != NULL && comm->started->ticket == ticket)
+        if (comm != NULL && comm->started != NULL && comm->started->ticket == ticket)
             return comm->started;
-        if (comm->started_group != NULL && comm->started_group->ticket == ticket)
+        if (comm != NULL && comm->started_group != NULL &&
+            comm->started_group->ticket == ticket)
             return comm->started_group;
     }
     return NULL;
@@ -299,6 +298,7 @@ static void revoked(struct ftc_comm_engine *engine, struct ftc_comm *comm)
     set_stage(comm, FTC_OWN_NONE);
     ftc_comm_detour(comm, FTC_DETOUR_REVOKED, true);
     ftc_queue_cut_off(comm);
+    ftc_algorithms_revoke(comm);
     comm->algorithms = engine->messages;
     ftc_progress_must(engine->process, ftc_comm_cut_off(comm));
     /* It never had a caller. Others may be in a call on its board: they must find *revoked* before

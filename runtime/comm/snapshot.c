@@ -45,11 +45,16 @@ void ftc_snapshot_global(struct ftc_snapshot *s, const struct ftc_set *agreed)
     ftc_snapshot_local(s, agreed); /* L = G, and the history of L moves, too */
 }
 
+bool ftc_snapshot_recognizes(const struct ftc_snapshot *s, int rank)
+{
+    return ftc_set_has(&s->agreed, rank) || ftc_set_has(&s->recognized, rank);
+}
+
 static int state_of(const struct ftc_snapshot *s, bool global, int rank)
 {
     if (!ftc_set_has(global ? &s->agreed : &s->known, rank))
         return FTC_RANK_OK;
-    if (global || ftc_set_has(&s->agreed, rank) || ftc_set_has(&s->recognized, rank))
+    if (global || ftc_snapshot_recognizes(s, rank))
         return FTC_RANK_NULL;
     return FTC_RANK_FAILED;
 }

@@ -28,6 +28,8 @@ void ftc_snapshot_global(struct ftc_snapshot *snapshot, const struct ftc_set *ag
  * ftc_recognize(), promise in ftcoll.h. */
 int ftc_snapshot_states(const struct ftc_snapshot *snapshot, bool global, int types, int incount,
                         int *outcount, ftc_rank_info infos[]);
+/* Is a rank in G, or has ftc_recognize() named it? */
+bool ftc_snapshot_recognizes(const struct ftc_snapshot *snapshot, int rank);
 int ftc_snapshot_recognize(struct ftc_snapshot *snapshot, int count, const int ranks[]);
 
 #endif

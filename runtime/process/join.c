@@ -162,6 +162,7 @@ void ftc_process_close(struct ftc_process *process)
         ftc_bell_close(&process->bell);
     ftc_segment_detach(process->segment);
     ftc_set_fini(&process->failed);
+    ftc_set_fini(&process->audible);
     ftc_set_fini(&process->accused);
     if (process->guard != NULL)
         munmap(process->guard, sizeof(*process->guard));
@@ -187,6 +188,8 @@ static int build(struct ftc_process *process, const struct ftc_identity *identit
         rc = make_guard(process);
     if (rc == 0)
         rc = ftc_set_init(&process->failed, process->size);
+    if (rc == 0)
+        rc = ftc_set_init(&process->audible, process->size);
     if (rc == 0)
         rc = ftc_set_init(&process->accused, process->size);
     if (rc == 0 && !process->alone)

@@ -102,6 +102,7 @@ struct ftc_driven;
  * are those of the job. */
 struct ftc_driven_ops {
     void (*notice)(struct ftc_driven *driven, int rank); /* `rank` has failed */
+    void (*silent)(struct ftc_driven *driven, int rank); /* after that: all that it sent is here */
     void (*noticed)(struct ftc_driven *driven);          /* all failures so far are taken in */
     void (*receive)(struct ftc_driven *driven, int from, struct ftc_buffer *message);
     /* Takes in a datagram. False: it makes no sense. */
@@ -125,6 +126,7 @@ struct ftc_driven {
     bool more;       /* it has work left, which `after` does */
     bool waits;      /* a call waits for a delivery: steps take in many messages */
     bool polls;      /* it waits for what others write in shared memory, for which `after` looks */
+    bool copies;     /* it has copies to make, of which `after` makes a piece */
 };
 
 struct ftc_comm;
@@ -181,6 +183,8 @@ struct ftc_process {
     bool delivered;         /* a call that waited was delivered in this step */
     uint32_t failures_seen; /* how many entries of the segment's failure log are taken in */
     struct ftc_set failed;  /* the ranks of these entries */
+    struct ftc_set audible; /* those of them from which messages may still come */
+    bool any_audible;
     struct ftc_set accused; /* this rank has accused them, and was not told yet that they failed */
     uint64_t reached_ns;    /* when ftc_reach_publish() last wrote to the slot */
     uint64_t timer_ns;      /* the earliest due_ns of the communicators; 0: none is set */

@@ -130,6 +130,8 @@ static void take_failure(struct ftc_process *process, int rank)
         ftc_process_leave(process, FTC_EXIT_FENCED, "this process was declared failed");
     process->transport->ops->close_peer(process->transport, rank);
     ftc_set_add(&process->failed, rank);
+    ftc_set_add(&process->audible, rank);
+    process->any_audible = true;
     for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
         driven->ops->notice(driven, rank);
     process->engine_ops->notice(process, rank);
@@ -185,6 +187,18 @@ static void take_message(struct ftc_process *process, int from, struct ftc_buffe
         driven->ops->receive(driven, from, message);
 }
 
+/* The transport has no message left. */
+static void fall_silent(struct ftc_process *process)
+{
+    const struct ftc_set *ranks = &process->audible;
+
+    for (int rank = 0; (rank = ftc_set_next(ranks, rank)) >= 0; rank++)
+        for (struct ftc_driven *driven = process->driven; driven != NULL; driven = driven->next)
+            driven->ops->silent(driven, rank);
+    ftc_set_clear(&process->audible);
+    process->any_audible = false;
+}
+
 /* Takes in one message. False: there was none. */
 static bool step_message(struct ftc_process *process)
 {
@@ -196,6 +210,10 @@ static bool step_message(struct ftc_process *process)
         transport->ops->expect(transport, awaited(process));
     int rc = transport->ops->receive(transport, &from, &message);
 
+    if (rc == 0 && process->any_audible) {
+        fall_silent(process);
+        return true;
+    }
     if (rc == 0)
         return false;
     if (rc == 1) {
@@ -253,7 +271,8 @@ static bool step_active(struct ftc_process *process)
     for (driven = process->active; driven != NULL; driven = driven->next_active)
         any |= driven->ops->after(driven);
     while ((driven = *link) != NULL) {
-        driven->active = driven->more || driven->waits || driven->polls || driven->due_ns != 0;
+        driven->active =
+            driven->more || driven->waits || driven->polls || driven->copies || driven->due_ns != 0;
         if (driven->active)
             link = &driven->next_active;
         else
@@ -284,15 +303,16 @@ static bool has_more(const struct ftc_process *process)
 {
     struct ftc_driven *driven = process->active;
 
-    while (driven != NULL && !driven->more && !(driven->polls && driven->ops->ready(driven)))
+    while (driven != NULL && !driven->more && !driven->copies &&
+           !(driven->polls && driven->ops->ready(driven)))
         driven = driven->next_active;
     return driven != NULL;
 }
 
 static bool is_ready(struct ftc_process *process, bool (*transport_ready)(struct ftc_transport *))
 {
-    return failures_waiting(process) || has_more(process) || transport_ready(process->transport) ||
-           ftc_runtime_multicast_ready(process) ||
+    return failures_waiting(process) || process->any_audible || has_more(process) ||
+           transport_ready(process->transport) || ftc_runtime_multicast_ready(process) ||
            (process->timer_ns != 0 && ftc_clock_now() >= process->timer_ns);
 }
 

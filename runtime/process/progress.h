@@ -12,8 +12,8 @@ void ftc_progress_must(struct ftc_process *process, int rc);
 /* Asks the launcher to fence `rank`, which broke the protocol. `what` says how, for the log. */
 void ftc_progress_accuse(struct ftc_process *process, int rank, const char *what);
 
-/* A communicator gets work: a message, a timer, `more`, `waits` or `polls`. Steps look at it until
- * it has none of these any more. */
+/* A communicator gets work: a message, a timer, `more`, `waits`, `polls` or `copies`. Steps look at
+ * it until it has none of these any more. */
 void ftc_progress_activate(struct ftc_process *process, struct ftc_driven *driven);
 /* Nothing looks at it any more. */
 void ftc_progress_rest(struct ftc_process *process, struct ftc_driven *driven);

@@ -18,6 +18,11 @@ static bool fits(const struct ftc_transfer *receive, int from, const struct ftc_
            receive->context == send->context;
 }
 
+static bool is_cancelled(const struct ftc_messages_entry *entry)
+{
+    return ftc_transfer_has_ended(&entry->transfer) && entry->transfer.status == FTC_ERR_CANCELLED;
+}
+
 static bool is_under_way(const struct ftc_messages_entry *entry)
 {
     return entry->started && !ftc_transfer_has_ended(&entry->transfer);
@@ -47,7 +52,7 @@ static void judge_order(struct ftc_messages_world *w, int rank,
     struct ftc_messages_process *p = &w->process[rank];
 
     for (const struct ftc_messages_entry *e = sender->entry; e < send; e++)
-        if (e->transfer.sends && e->transfer.rank == rank && !e->taken &&
+        if (e->transfer.sends && e->transfer.rank == rank && !e->taken && !is_cancelled(e) &&
             !(p->recognized[receive->transfer.from] && !e->arrived) &&
             fits(&receive->transfer, receive->transfer.from, &e->transfer))
             ftc_messages_violate(w, "receive %d of rank %d takes a message before an earlier one",
@@ -70,8 +75,8 @@ static void judge_match(struct ftc_messages_world *w, int rank, struct ftc_messa
         ftc_messages_violate(w, "rank %d takes a message that does not fit", rank);
         return;
     }
-    if (send->taken)
-        ftc_messages_violate(w, "rank %d takes a message twice", rank);
+    if (send->taken || is_cancelled(send))
+        ftc_messages_violate(w, "rank %d takes a message that was taken or cancelled", rank);
     send->taken = true;
     judge_order(w, rank, receive, send);
 }
@@ -192,7 +197,8 @@ void ftc_messages_judge_interruption(struct ftc_messages_world *w, int rank,
 {
     struct ftc_messages_process *p = &w->process[rank];
     const struct ftc_transfer *t = &entry->transfer;
-    bool waits = !t->sends && t->rank == FTC_MATCHING_ANY && t->from < 0, last = true, due = false;
+    bool waits = !t->sends && t->rank == FTC_MATCHING_ANY && t->from < 0;
+    bool last = w->n > 1, due = false;
 
     for (int r = 0; r < w->n; r++) {
         last = last && (r == rank || p->notice_of[r] > 0);
@@ -204,6 +210,10 @@ void ftc_messages_judge_interruption(struct ftc_messages_world *w, int rank,
                              interrupted ? "interrupted for nothing" : "not interrupted");
     if (interrupted)
         entry->notices = p->notices;
+    if (ftc_matching_waits_for_self(p->matching, t) !=
+        ((t->rank == rank || w->n == 1) && (t->sends ? !entry->taken : t->from < 0)))
+        ftc_messages_violate(w, "transfer %d of rank %d waits for its rank, or does not",
+                             (int)(entry - p->entry), rank);
 }
 
 /* --- when nothing more can happen --- */
@@ -233,7 +243,8 @@ static void judge_receive_left(struct ftc_messages_world *w, int rank,
             const struct ftc_messages_entry *send = &w->process[from].entry[i];
             bool comes = w->process[from].alive || send->arrived;
             if (send->transfer.sends && send->transfer.rank == rank && comes && !send->taken &&
-                send->transfer.status != FTC_ERR_RANK_FAILED && fits(t, from, &send->transfer))
+                send->transfer.status != FTC_ERR_RANK_FAILED && !is_cancelled(send) &&
+                fits(t, from, &send->transfer))
                 ftc_messages_violate(w, "rank %d does not receive message %d of rank %d", rank, i,
                                      from);
         }

@@ -155,7 +155,7 @@ static void cancel(struct ftc_messages_world *w, int rank, struct ftc_messages_e
 
     if (!ftc_matching_cancel(w->process[rank].matching, &entry->transfer))
         return;
-    ftc_messages_say(w, "rank %d cancels receive %d", rank, (int)(entry - w->process[rank].entry));
+    ftc_messages_say(w, "rank %d cancels transfer %d", rank, (int)(entry - w->process[rank].entry));
     if (took)
         ftc_messages_violate(w, "rank %d cancels a receive that has taken a message", rank);
 }
@@ -170,7 +170,7 @@ void ftc_messages_call(struct ftc_messages_world *w, int rank)
         recognize(w, rank);
     if (entry->ended)
         return;
-    if (what == 1 && w->story->cancels && !entry->transfer.sends) {
+    if (what == 1 && w->story->cancels) {
         cancel(w, rank, entry);
     } else if (what > 1) {
         bool interrupted = ftc_matching_interrupts(p->matching, &entry->transfer);

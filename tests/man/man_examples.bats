@@ -95,6 +95,10 @@ prints() {
     prints requests "rank "{0,1,2,3}": 10 in all, and 500500"
 }
 
+@test "messages: squares of numbers that rank 0 hands out" {
+    prints messages "rank 1 sent 1" "rank 2 sent 4" "rank 3 sent 9" "the sum is 14"
+}
+
 @test "error" {
     prints error "version: 0.1.0" "code: -4, operator not defined for this type" \
         "cause: operator band is not defined for type double: pass an integer type"

@@ -154,6 +154,7 @@ static int all_is_well(ftc_comm *world, long number)
     walk_blocks(world);
     walk_communicators(world);
     walk_requests(world);
+    walk_messages(world);
     SEE(FTC_SUCCESS, ftc_bcast, (&value, 1, FTC_INT32, 0, world));
     MUST(value == 42);
     SEE(FTC_SUCCESS, ftc_barrier, (world));
@@ -230,6 +231,7 @@ static int wrong_arguments(ftc_comm *world, long number)
     walk_wrong_blocks(world);
     walk_wrong_communicators(world);
     walk_wrong_requests(world);
+    walk_wrong_messages(world);
     SEE(FTC_ERR_ARG, ftc_init, (NULL, NULL));
     SEE(FTC_ERR_ARG, ftc_init, (&options, &world));
     SEE(FTC_ERR_ARG, ftc_bcast, (NULL, 1, FTC_INT8, 0, world));
@@ -260,6 +262,8 @@ static void all_refuse(ftc_comm *world, int code)
     walk_refused_blocks(world, code);
     walk_refused_communicators(world, code);
     walk_refused_requests(world, code);
+    walk_refused_messages(world, code);
+    walk_refused_message_requests(world, code);
     SEE(code, ftc_rank, (world));
     SEE(code, ftc_size, (world));
     SEE(code, ftc_allreduce, (&one, &sum, 1, FTC_INT32, FTC_SUM, world));
@@ -359,6 +363,7 @@ static int root_dies(ftc_comm *world, long number)
     SEE(FTC_ERR_ROOT_FAILED, ftc_scatter, (NULL, &value, 1, FTC_INT32, 0, world));
     MUST(value == 7);
     walk_requests_without_root(world);
+    walk_messages_of_dead(world);
     return leave(world);
 }
 

@@ -125,6 +125,7 @@ static void revoked_operations(ftc_comm *comm)
     SEE(FTC_ERR_REVOKED, ftc_reduce, (&one, &sum, 1, FTC_INT32, FTC_SUM, 0, comm));
     SEE(FTC_ERR_REVOKED, ftc_bcast, (&one, 1, FTC_INT32, 0, comm));
     walk_refused_blocks(comm, FTC_ERR_REVOKED);
+    walk_refused_messages(comm, FTC_ERR_REVOKED);
     refused_creations(comm, FTC_ERR_REVOKED);
     SEE(FTC_ERR_UNSUPPORTED, ftc_gossip_allreduce, (&half, &mean, 1, FTC_AVG, NULL, comm));
     MUST(sum == 0);

@@ -301,6 +301,7 @@ void walk_refused_waits(ftc_request *request)
     SEE(FTC_ERR_STATE, ftc_wait_for, (&given, 1, NULL));
     SEE(FTC_ERR_STATE, ftc_wait_all, (1, &given, NULL));
     SEE(FTC_ERR_STATE, ftc_wait_any, (1, &given, &index, NULL));
+    SEE(FTC_ERR_STATE, ftc_cancel, (given));
     MUST(given == request && index == 7);
 }
 

@@ -1,0 +1,44 @@
+/* What an ftc_request is. For request.c, which starts them, and wait.c, which ends them. */
+#ifndef FTC_RUNTIME_API_POSTED_H
+#define FTC_RUNTIME_API_POSTED_H
+
+#include "collectives/point_to_point/matching.h"
+#include "runtime/api/collective.h"
+#include "runtime/api/making.h"
+#include "runtime/comm/queue.h"
+
+enum ftc_posted_stage { FTC_POSTED_STARTS, FTC_POSTED_SIZES, FTC_POSTED_VALUE };
+
+struct ftc_posted {
+    struct ftc_request run; /* the first member: callers have a pointer to it */
+    struct ftc_queued_operation queued;
+    struct ftc_comm *comm;
+    enum ftc_posted_stage stage;
+    /* A creation, or a validate after a revoke. */
+    bool makes;
+    struct ftc_making making;
+    ftc_comm **child;
+    int *failed_count; /* of a validate */
+    /* Other calls. */
+    struct ftc_collective collective;
+    struct ftc_call sizes;
+    struct ftc_reduction sizes_reduction;
+    /* A send or a receive, which is not queued. */
+    bool passes;
+    struct ftc_transfer transfer;
+};
+
+static inline struct ftc_posted *ftc_posted_of(ftc_request *request)
+{
+    return (struct ftc_posted *)(void *)request;
+}
+
+/* So many more requests of the communicator are left, or fewer. */
+static inline void ftc_posted_count(struct ftc_comm *comm, int change)
+{
+    int before = atomic_load_explicit(&comm->requests, memory_order_relaxed);
+
+    atomic_store_explicit(&comm->requests, before + change, memory_order_relaxed);
+}
+
+#endif

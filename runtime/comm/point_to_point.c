@@ -1,0 +1,268 @@
+/* Drives the matching engine of a communicator. */
+#include "runtime/comm/point_to_point.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "collectives/frame.h"
+#include "runtime/comm/algorithm.h"
+#include "runtime/comm/publish.h"
+#include "runtime/comm/ranks.h"
+#include "runtime/process/peer_memory.h"
+#include "runtime/process/progress.h"
+
+/* docs/design/point-to-point.md, P3 to P5 */
+#define EAGER    ((size_t)16 << 10)
+#define CREDIT   ((size_t)512 << 10)
+#define PIECE    ((size_t)4 << 20)
+#define FRAGMENT ((size_t)256 << 10)
+#define WINDOW   (8 * FRAGMENT)
+
+struct ftc_passing {
+    struct ftc_matching *matching;
+    struct ftc_peers peers; /* between whose memory and ours messages are copied */
+    bool no_copies;         /* with ranks of this node */
+};
+
+/* --- outputs --- */
+
+/* P4: may the two processes copy from each other? The sender is asked, too, since it has to admit
+ * the receiver. */
+static bool may_copy(struct ftc_comm *comm, int rank)
+{
+    struct ftc_passing *passing = comm->passing;
+
+    if (passing->no_copies || !ftc_comm_is_local(comm, rank))
+        return false;
+    passing->no_copies =
+        !ftc_peer_allow(comm->process, &passing->peers, ftc_comm_job_rank(comm, rank));
+    return !passing->no_copies;
+}
+
+static void put_out(struct ftc_comm *comm)
+{
+    struct ftc_matching_output output;
+
+    while (ftc_matching_next_output(comm->passing->matching, &output)) {
+        if (output.urgent)
+            (void)may_copy(comm, output.to);
+        ftc_publish_bytes(comm, output.head->size + output.value.size);
+        ftc_comm_send(comm, output.to, output.head, &output.value, output.urgent);
+        ftc_drill_pass(&comm->process->drill, FTC_DRILL_SEND);
+    }
+}
+
+/* The pid of a declared rank may be that of another process (peer_memory.c). */
+static enum ftc_copied copy_from_peer(struct ftc_comm *comm, const struct ftc_matching_copy *copy)
+{
+    int job_rank = ftc_comm_job_rank(comm, copy->rank);
+
+    if (!may_copy(comm, copy->rank) || comm->passing->peers.pid[job_rank] <= 0)
+        return FTC_COPY_REFUSED;
+    if (ftc_comm_is_declared(comm, copy->rank))
+        return FTC_COPY_NOBODY;
+    atomic_thread_fence(memory_order_seq_cst); /* P6: the mark is read after the bytes */
+    switch (ftc_peer_copy_from(comm->process, &comm->passing->peers, job_rank, copy->to,
+                               copy->address, copy->size)) {
+    case FTC_COPIED:
+        return FTC_COPY_DONE;
+    case FTC_NOBODY_THERE:
+        return FTC_COPY_NOBODY;
+    default:
+        comm->passing->no_copies = true;
+        return FTC_COPY_REFUSED;
+    }
+}
+
+static enum ftc_copied make(struct ftc_comm *comm, const struct ftc_matching_copy *copy)
+{
+    if (copy->rank != comm->rank)
+        return copy_from_peer(comm, copy);
+    memmove(copy->to, (const void *)(uintptr_t)copy->address, copy->size);
+    return FTC_COPY_DONE;
+}
+
+/* Makes copies until they have moved a piece, and carries out what follows. A step does no more, so
+ * that a large message does not hold the process up. */
+static void copy_piece(struct ftc_comm *comm)
+{
+    struct ftc_matching *matching = comm->passing->matching;
+    struct ftc_matching_copy copy;
+    size_t moved = 0;
+
+    while (moved < PIECE && ftc_matching_next_copy(matching, &copy)) {
+        moved += copy.size;
+        ftc_progress_must(comm->process,
+                          ftc_matching_copied(matching, copy.transfer, make(comm, &copy)));
+        put_out(comm);
+    }
+    comm->driven.copies = ftc_matching_has_copies(matching);
+    if (comm->driven.copies)
+        ftc_progress_activate(comm->process, &comm->driven);
+}
+
+/* After each input. `ended` is how many transfers had ended before it. */
+static void settle(struct ftc_comm *comm, uint64_t ended)
+{
+    put_out(comm);
+    while (ftc_matching_has_copies(comm->passing->matching)) {
+        copy_piece(comm);
+        if (!comm->process->alone) /* which takes no steps */
+            break;
+    }
+    if (ftc_matching_ended(comm->passing->matching) != ended)
+        comm->process->delivered = true;
+}
+
+/* --- life --- */
+
+/* What the process knows of failures by now. */
+static void inherit(struct ftc_comm *comm)
+{
+    const struct ftc_process *process = comm->process;
+
+    for (int rank = 0; (rank = ftc_set_next(&process->failed, rank)) >= 0; rank++)
+        if (ftc_comm_rank_of(comm, rank) >= 0 && !ftc_set_has(&process->audible, rank))
+            ftc_progress_must(comm->process, ftc_matching_notice(comm->passing->matching,
+                                                                 ftc_comm_rank_of(comm, rank)));
+}
+
+static struct ftc_matching *matching_of(struct ftc_comm *comm)
+{
+    struct ftc_matching_settings settings = {.communicator = comm->number,
+                                             .self = comm->rank,
+                                             .ranks = comm->size,
+                                             .eager = EAGER,
+                                             .credit = CREDIT,
+                                             .piece = PIECE,
+                                             .fragment = FRAGMENT,
+                                             .window = WINDOW,
+                                             .pool = comm->process->pool};
+
+    if (comm->passing != NULL)
+        return comm->passing->matching;
+    comm->passing = calloc(1, sizeof(*comm->passing));
+    if (comm->passing == NULL)
+        ftc_progress_must(comm->process, FTC_ERR_NOMEM);
+    ftc_progress_must(comm->process, ftc_matching_create(&comm->passing->matching, &settings));
+    inherit(comm);
+    if (ftc_comm_is_revoked(comm))
+        ftc_matching_revoke(comm->passing->matching);
+    return comm->passing->matching;
+}
+
+static void passing_close(struct ftc_comm *comm)
+{
+    if (comm->passing == NULL)
+        return;
+    ftc_matching_destroy(comm->passing->matching);
+    ftc_peers_free(&comm->passing->peers);
+    free(comm->passing);
+    comm->passing = NULL;
+}
+
+/* --- inputs --- */
+
+static int receive_message(struct ftc_comm *comm, int from, struct ftc_buffer *message)
+{
+    struct ftc_matching *matching = matching_of(comm);
+    uint64_t ended = ftc_matching_ended(matching);
+    int rc = ftc_matching_receive(matching, from, message);
+
+    settle(comm, ended);
+    return rc;
+}
+
+static void received(struct ftc_comm *comm)
+{
+    if (comm->driven.copies)
+        settle(comm, ftc_matching_ended(comm->passing->matching));
+}
+
+static void silent(struct ftc_comm *comm, int rank)
+{
+    if (comm->passing == NULL)
+        return;
+    uint64_t ended = ftc_matching_ended(comm->passing->matching);
+    ftc_progress_must(comm->process, ftc_matching_notice(comm->passing->matching, rank));
+    settle(comm, ended);
+    comm->process->delivered = true; /* waits of any rank are interrupted */
+}
+
+static void revoked(struct ftc_comm *comm)
+{
+    if (comm->passing == NULL)
+        return;
+    ftc_matching_revoke(comm->passing->matching);
+    comm->driven.copies = false;
+    comm->process->delivered = true;
+}
+
+static void leaves(struct ftc_comm *comm)
+{
+    if (comm->passing != NULL)
+        ftc_matching_leave(comm->passing->matching);
+}
+
+void ftc_comm_start_transfer(struct ftc_comm *comm, struct ftc_transfer *transfer)
+{
+    struct ftc_matching *matching = matching_of(comm);
+    uint64_t ended = ftc_matching_ended(matching);
+
+    ftc_progress_must(comm->process, ftc_matching_start(matching, transfer));
+    settle(comm, ended);
+}
+
+bool ftc_comm_cancel_transfer(struct ftc_comm *comm, struct ftc_transfer *transfer)
+{
+    return ftc_matching_cancel(matching_of(comm), transfer);
+}
+
+/* P8: the snapshots are the caller's, so they are looked at when the caller waits. */
+static void cover(struct ftc_comm *comm)
+{
+    struct ftc_matching *matching = comm->passing->matching;
+
+    for (int rank = 0; rank < comm->size; rank++)
+        if (ftc_matching_is_gone(matching, rank) && ftc_snapshot_recognizes(&comm->snapshot, rank))
+            ftc_matching_recognize(matching, rank);
+}
+
+bool ftc_comm_interrupts(struct ftc_comm *comm, struct ftc_transfer *transfer)
+{
+    struct ftc_matching *matching = matching_of(comm);
+
+    if (!ftc_matching_interrupts_probe(matching))
+        return false;
+    cover(comm);
+    return ftc_matching_interrupts(matching, transfer);
+}
+
+bool ftc_comm_waits_for_self(struct ftc_comm *comm, const struct ftc_transfer *transfer)
+{
+    return ftc_matching_waits_for_self(matching_of(comm), transfer);
+}
+
+int ftc_comm_probe(struct ftc_comm *comm, int from, int tag, struct ftc_envelope *found)
+{
+    struct ftc_matching *matching = matching_of(comm);
+
+    if (ftc_matching_probe(matching, from, tag, 0, found))
+        return 1;
+    if (from != FTC_MATCHING_ANY)
+        return ftc_matching_is_gone(matching, from) ? FTC_ERR_RANK_FAILED : 0;
+    if (ftc_matching_interrupts_probe(matching))
+        cover(comm);
+    return ftc_matching_interrupts_probe(matching) ? FTC_ERR_RANK_FAILED : 0;
+}
+
+const struct ftc_algorithm ftc_algorithm_point_to_point = {
+    .close = passing_close,
+    .frame = FTC_FRAME_POINT_TO_POINT,
+    .receive = receive_message,
+    .received = received,
+    .silent = silent,
+    .revoked = revoked,
+    .leaves = leaves,
+};

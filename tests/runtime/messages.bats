@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# Sends and receives. FTRUN and MESSAGES_APP come from ctest; MESSAGES_SEED replays a run.
+
+setup() {
+    export TMPDIR=$BATS_TEST_TMPDIR
+    seed=${MESSAGES_SEED:-$RANDOM}
+}
+
+# run_way RANKS STORY SURVIVORS OPTION...
+run_way() {
+    local ranks=$1 story=$2 survivors=$3
+    shift 3
+    run timeout -s KILL 60 "$FTRUN" -np "$ranks" "$@" "$MESSAGES_APP" "$story" "$seed" 3>&-
+    echo "$* $story, seed $seed: exit $status: $output"
+    [ "$(grep -c "messages_app: done" <<<"$output")" -eq "$survivors" ]
+}
+
+# run_app RANKS STORY SURVIVORS: with one copy, without, and by sockets
+run_app() {
+    run_way "$@"
+    run_way "$@" --set collectives.direct_copies=off
+    run_way "$@" --set collectives.algorithm=corrected --set transport.order=tcp
+}
+
+# over_nodes STORY: on two nodes of three ranks
+over_nodes() {
+    run timeout -s KILL 60 "$FTRUN" --engine local -np 2 "$FTRUN" --engine pmix -np 6 "$MESSAGES_APP" "$1" "$seed" 3>&-
+    echo "$1, seed $seed: exit $status: $output"
+    [ "$(grep -c "messages_app: done" <<<"$output")" -eq 6 ]
+}
+
+@test "messages of all sizes are exchanged by all pairs" {
+    run_app 1 pairs 1
+    run_app 4 pairs 4
+}
+
+@test "messages of a rank come in their order" {
+    run_app 4 order 4
+}
+
+@test "thousands are under way, and are received from the last to the first" {
+    run_app 3 many 3
+}
+
+@test "a rank sends to itself, and wrong calls are refused" {
+    run_app 1 self 1
+    run_app 2 self 2
+    run timeout -s KILL 60 "$MESSAGES_APP" self
+    [[ $output == "messages_app: done" ]]
+}
+
+@test "communicators and collectives do not meet each other's messages" {
+    run_app 3 groups 3
+}
+
+@test "over two nodes" {
+    local story
+    for story in pairs order many groups revoke; do
+        over_nodes "$story"
+    done
+}
+
+@test "a large message comes while its sender computes" {
+    run_app 2 overlap 2
+}
+
+@test "a death ends what waits for the rank, and nothing else" {
+    run_app 3 death 2
+}
+
+@test "a rank that dies is not waited for, and neither is one that stops" {
+    run_app 2 awaited 1
+    [[ $output == *waited* ]]
+    run_way 2 stopped 1 --set detector.heartbeat_period_ms=20 --set detector.heartbeat_timeout_ms=200
+}
+
+@test "a rank dies while large messages are under way" {
+    local point
+    for point in 1 4 9 17; do
+        FTCOLL_TEST_DIE=1@send:$point run_way 3 torn 2
+        FTCOLL_TEST_DIE=1@send:$point run_way 3 torn 2 --set collectives.direct_copies=off
+    done
+}
+
+@test "a revoke ends what is under way" {
+    run_app 4 revoke 4
+}
+
+@test "the last rank does not wait for others" {
+    run_way 3 last 1
+}
