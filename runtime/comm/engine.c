@@ -249,8 +249,7 @@ static struct ftc_started_call *started_of(const struct ftc_comm_engine *engine,
         struct ftc_comm *comm = comm_of(c);
         if (comm != NULL && comm->started != NULL && comm->started->ticket == ticket)
             return comm->started;
-        if (comm != NULL && comm->started_group != NULL &&
-            comm->started_group->ticket == ticket)
+        if (comm != NULL && comm->started_group != NULL && comm->started_group->ticket == ticket)
             return comm->started_group;
     }
     return NULL;

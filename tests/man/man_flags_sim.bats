@@ -246,6 +246,9 @@ nodes --fault :: sim nodes -r 200 --fault by-l :: code 0
 large -r :: sim large -r 7 :: kept && out "7 of 7 runs"
 large --runs :: sim large --runs 7 :: kept && out "7 of 7 runs"
 large --trace :: changes large -r 1 -- --trace :: [ "$(wc -l <base)" -lt "$(wc -l <out)" ]
+messages -r :: sim messages -r 300 :: kept && out "300 runs"
+messages --runs :: sim messages --runs 300 :: kept && out "300 runs"
+messages --trace :: sim messages --trace :: code 0 && out "starts send"
 communicators -r :: sim communicators -r 7 :: kept && out "7 of 7 runs"
 communicators --runs :: sim communicators --runs 7 :: kept && out "7 of 7 runs"
 communicators --trace :: changes communicators -r 1 -- --trace :: [ "$(wc -l <base)" -lt "$(wc -l <out)" ]
