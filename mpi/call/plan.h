@@ -1,0 +1,42 @@
+/* How a call goes down to ftcoll: its two sides, its operator, and the arguments for ftcoll. */
+#ifndef FTC_MPI_PLAN_H
+#define FTC_MPI_PLAN_H
+
+#include "mpi/call/call.h"
+#include "mpi/call/side.h"
+#include "mpi/comm/request.h"
+#include "mpi/operator/operator.h"
+
+struct ftc_mpi_plan {
+    struct ftc_mpi_operation operation; /* of a request; it comes first */
+    struct ftc_mpi_call call;
+    struct ftc_mpi_comm *comm;
+    bool persistent;
+    struct ftc_mpi_side send, recv;
+
+    /* A reduction. */
+    struct ftc_mpi_op *op; /* with a reference */
+    bool op_made;          /* native_op was made for this call */
+    ftc_op native_op;
+
+    /* A collective of a neighbourhood: which blocks are packed, in which order. */
+    int *order;
+
+    /* For ftcoll; counts are numbers of `type`. */
+    const void *from;
+    void *to;
+    size_t count;
+    ftc_type type;
+    size_t *numbers; /* memory of the arrays that are not those of a side */
+    const size_t *sendcounts, *sendplaces, *recvcounts, *recvplaces;
+};
+
+/* Make the plan of a call for ftcoll; the kinds are those of the files' names. */
+int ftc_mpi_plan_move(struct ftc_mpi_plan *plan);
+int ftc_mpi_plan_reduction(struct ftc_mpi_plan *plan);
+int ftc_mpi_plan_neighbours(struct ftc_mpi_plan *plan);
+
+/* Gives back what a plan of a reduction has made. */
+void ftc_mpi_plan_end_reduction(struct ftc_mpi_plan *plan);
+
+#endif

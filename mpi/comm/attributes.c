@@ -1,0 +1,112 @@
+/* Attributes of communicators, the predefined ones too. */
+#include "mpi/comm/comm.h"
+
+#include "functions.h"
+
+#include <limits.h>
+
+/* The values of predefined attributes; a program gets a pointer to one. */
+static int tag_bound = INT_MAX, io_rank = MPI_ANY_SOURCE, no_host = MPI_PROC_NULL;
+static int clocks_differ = 0, application = 0, universe, last_code;
+
+static int *predefined(int keyval)
+{
+    switch (keyval) {
+    case MPI_TAG_UB:
+        return &tag_bound;
+    case MPI_IO:
+        return &io_rank;
+    case MPI_HOST:
+        return &no_host;
+    case MPI_WTIME_IS_GLOBAL:
+        return &clocks_differ;
+    case MPI_APPNUM:
+        return &application;
+    case MPI_LASTUSEDCODE:
+        last_code = ftc_mpi_error_last_used();
+        return &last_code;
+    case MPI_UNIVERSE_SIZE:
+        universe = ftc_mpi_process.world == NULL ? 1 : ftc_mpi_process.world->size;
+        return &universe;
+    }
+    return NULL;
+}
+
+static int check_to_change(int keyval)
+{
+    return predefined(keyval) == NULL
+               ? MPI_SUCCESS
+               : ftc_mpi_error(MPI_ERR_KEYVAL, "a predefined attribute cannot be changed");
+}
+
+int ftc_mpi_comm_create_keyval(MPI_Comm_copy_attr_function *copy,
+                               MPI_Comm_delete_attr_function *delete, int *comm_keyval,
+                               void *extra_state)
+{
+    return ftc_mpi_key_new(FTC_MPI_COMM, (union ftc_mpi_copy_attribute){.comm = copy},
+                           (union ftc_mpi_delete_attribute){.comm = delete}, extra_state,
+                           comm_keyval);
+}
+
+int ftc_mpi_comm_free_keyval(int *comm_keyval)
+{
+    return ftc_mpi_key_free(FTC_MPI_COMM, comm_keyval);
+}
+
+int ftc_mpi_comm_set_attr(struct ftc_mpi_comm *comm, int comm_keyval, void *attribute_val)
+{
+    int rc = check_to_change(comm_keyval);
+    return rc != MPI_SUCCESS
+               ? rc
+               : ftc_mpi_attribute_set(&comm->attributes, FTC_MPI_COMM, ftc_mpi_comm_handle(comm),
+                                       comm_keyval, attribute_val);
+}
+
+int ftc_mpi_comm_get_attr(struct ftc_mpi_comm *c, int comm_keyval, void *attribute_val, int *flag)
+{
+    int rc = MPI_SUCCESS;
+    int *value = predefined(comm_keyval);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (value == NULL)
+        return ftc_mpi_attribute_get(&c->attributes, FTC_MPI_COMM, comm_keyval, attribute_val,
+                                     flag);
+    *(void **)attribute_val = value;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_delete_attr(struct ftc_mpi_comm *comm, int comm_keyval)
+{
+    int rc = check_to_change(comm_keyval);
+    return rc != MPI_SUCCESS ? rc
+                             : ftc_mpi_attribute_delete(&comm->attributes, FTC_MPI_COMM,
+                                                        ftc_mpi_comm_handle(comm), comm_keyval);
+}
+
+/* The same by the names of MPI-1. */
+int ftc_mpi_keyval_create(MPI_Copy_function *copy_fn, MPI_Delete_function *delete_fn, int *keyval,
+                          void *extra_state)
+{
+    return ftc_mpi_comm_create_keyval(copy_fn, delete_fn, keyval, extra_state);
+}
+
+int ftc_mpi_keyval_free(int *keyval)
+{
+    return ftc_mpi_comm_free_keyval(keyval);
+}
+
+int ftc_mpi_attr_put(struct ftc_mpi_comm *comm, int keyval, void *attribute_val)
+{
+    return ftc_mpi_comm_set_attr(comm, keyval, attribute_val);
+}
+
+int ftc_mpi_attr_get(struct ftc_mpi_comm *comm, int keyval, void *attribute_val, int *flag)
+{
+    return ftc_mpi_comm_get_attr(comm, keyval, attribute_val, flag);
+}
+
+int ftc_mpi_attr_delete(struct ftc_mpi_comm *comm, int keyval)
+{
+    return ftc_mpi_comm_delete_attr(comm, keyval);
+}

@@ -1,0 +1,236 @@
+/* The life of a communicator, and what one may ask of it. */
+#include "mpi/comm/comm.h"
+
+#include "functions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The tag of the communicator of MPI_COMM_SELF. A group of one rank meets nobody. */
+#define SELF_TAG 0x73656c66
+
+struct ftc_mpi_process ftc_mpi_process;
+
+struct ftc_mpi_comm *ftc_mpi_comm_self(void)
+{
+    ftc_comm *native;
+    if (ftc_mpi_process.self != NULL || ftc_mpi_process.world == NULL)
+        return ftc_mpi_process.self;
+    struct ftc_mpi_comm *world = ftc_mpi_process.world;
+    ftc_mpi_comm_enter(world);
+    if (ftc_mpi_process.self == NULL &&
+        ftc_comm_create(world->native, 1, &world->rank, SELF_TAG, &native) == FTC_SUCCESS) {
+        struct ftc_mpi_comm *self = ftc_mpi_comm_new(native, NULL);
+        if (self != NULL)
+            ftc_mpi_name_set(self->name, "MPI_COMM_SELF");
+        ftc_mpi_process.self = self;
+    }
+    ftc_mpi_comm_leave(world);
+    return ftc_mpi_process.self;
+}
+
+MPI_Comm ftc_mpi_comm_handle(const struct ftc_mpi_comm *comm)
+{
+    if (comm == ftc_mpi_process.world)
+        return MPI_COMM_WORLD;
+    return comm == ftc_mpi_process.self ? MPI_COMM_SELF : (MPI_Comm)comm;
+}
+
+int ftc_mpi_comm_open(MPI_Comm comm, struct ftc_mpi_comm **out)
+{
+    if (ftc_mpi_process.state != FTC_MPI_RUNNING)
+        return ftc_mpi_error(MPI_ERR_OTHER, ftc_mpi_process.state == FTC_MPI_BEFORE
+                                                ? "MPI_Init() was not called"
+                                                : "MPI_Finalize() was called");
+    *out = ftc_mpi_comm_of(comm);
+    if (*out != NULL)
+        return MPI_SUCCESS;
+    return ftc_mpi_error(MPI_ERR_COMM, comm == MPI_COMM_NULL ? "the communicator is MPI_COMM_NULL"
+                                                             : "this is no communicator");
+}
+
+struct ftc_mpi_comm *ftc_mpi_comm_new(ftc_comm *native, const struct ftc_mpi_comm *parent)
+{
+    struct ftc_mpi_comm *comm = ftc_mpi_object_new(FTC_MPI_COMM, sizeof *comm);
+    if (comm == NULL) {
+        ftc_comm_free(&native);
+        return NULL;
+    }
+    comm->native = native;
+    comm->rank = ftc_rank(native);
+    comm->size = ftc_size(native);
+    pthread_mutexattr_t recursive; /* functions of the program are called while it is held */
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&comm->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+    comm->errhandler = parent == NULL ? &ftc_mpi_errors_are_fatal : parent->errhandler;
+    if (comm->errhandler->handle == 0)
+        ftc_mpi_object_hold(&comm->errhandler->object);
+    ftc_mpi_comm_set_raises(comm);
+    return comm;
+}
+
+void ftc_mpi_comm_release(struct ftc_mpi_comm *comm)
+{
+    if (comm == NULL || !ftc_mpi_object_drop(&comm->object))
+        return;
+    if (comm->native != NULL) /* the world's is freed by ftc_finalize() */
+        ftc_comm_free(&comm->native);
+    pthread_mutex_destroy(&comm->lock);
+    ftc_mpi_errhandler_release(comm->errhandler);
+    ftc_mpi_group_release(comm->group);
+    ftc_mpi_info_release(comm->info);
+    free(comm->topology);
+    ftc_mpi_object_free(&comm->object);
+}
+
+struct ftc_mpi_group *ftc_mpi_comm_members(struct ftc_mpi_comm *comm)
+{
+    ftc_mpi_lock();
+    if (comm->group == NULL) {
+        comm->group = ftc_mpi_group_new(comm->size, ftc_mpi_process.world->rank);
+        for (int i = 0; comm->group != NULL && i < comm->size; i++)
+            comm->group->ranks[i] =
+                ftc_comm_translate(comm->native, i, ftc_mpi_process.world->native);
+    }
+    ftc_mpi_unlock();
+    return comm->group;
+}
+
+int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, int error)
+{
+    if (error == FTC_ERR_REVOKED)
+        comm->revoked = true;
+    if (error != FTC_SUCCESS || !comm->raises)
+        return ftc_mpi_error_from(error);
+    ftc_report report = {.struct_size = sizeof report};
+    if (ftc_last_report(comm->native, &report) != FTC_SUCCESS || report.failed_count == 0)
+        return MPI_SUCCESS;
+    return ftc_mpi_error(MPIX_ERR_PROC_FAILED,
+                         "%d of %d ranks have failed, rank %d the first; "
+                         "the survivors have the same result",
+                         report.failed_count, comm->size, report.failed[0]);
+}
+
+int ftc_mpi_comm_rank(struct ftc_mpi_comm *c, int *rank)
+{
+    *rank = c->rank;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_size(struct ftc_mpi_comm *c, int *size)
+{
+    *size = c->size;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_group(struct ftc_mpi_comm *c, MPI_Group *group)
+{
+    struct ftc_mpi_group *members = ftc_mpi_comm_members(c);
+    if (members == NULL)
+        return ftc_mpi_no_memory();
+    ftc_mpi_object_hold(&members->object);
+    *group = (MPI_Group)members;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_compare(struct ftc_mpi_comm *comm1, struct ftc_mpi_comm *comm2, int *result)
+{
+    struct ftc_mpi_group *one = ftc_mpi_comm_members(comm1), *two = ftc_mpi_comm_members(comm2);
+    if (one == NULL || two == NULL)
+        return ftc_mpi_no_memory();
+    int rc = ftc_mpi_group_compare(one, two, result);
+    if (rc == MPI_SUCCESS && *result == MPI_IDENT && comm1 != comm2)
+        *result = MPI_CONGRUENT;
+    return rc;
+}
+
+/* No communicator of the library is an intercommunicator. */
+int ftc_mpi_comm_test_inter(struct ftc_mpi_comm *c, int *flag)
+{
+    (void)c;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_remote_size(struct ftc_mpi_comm *c, int *size)
+{
+    (void)size;
+    return ftc_mpi_error(MPI_ERR_COMM, "%s has no remote group", c->name);
+}
+
+int ftc_mpi_comm_remote_group(struct ftc_mpi_comm *comm, MPI_Group *group)
+{
+    int size;
+    (void)group;
+    return ftc_mpi_comm_remote_size(comm, &size);
+}
+
+int ftc_mpi_comm_get_parent(MPI_Comm *parent)
+{
+    *parent = MPI_COMM_NULL; /* no process is started by MPI_Comm_spawn() */
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_set_name(struct ftc_mpi_comm *c, const char *comm_name)
+{
+    ftc_mpi_name_set(c->name, comm_name);
+    if (*comm_name != '\0')
+        ftc_comm_set_name(c->native, comm_name);
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
+{
+    struct ftc_mpi_comm *c;
+    if (comm == MPI_COMM_NULL) {
+        *resultlen = snprintf(comm_name, MPI_MAX_OBJECT_NAME, "MPI_COMM_NULL");
+        return MPI_SUCCESS;
+    }
+    int rc = ftc_mpi_comm_open(comm, &c);
+    if (rc == MPI_SUCCESS)
+        *resultlen = snprintf(comm_name, MPI_MAX_OBJECT_NAME, "%s", c->name);
+    return rc;
+}
+
+int ftc_mpi_comm_set_info(struct ftc_mpi_comm *c, MPI_Info info)
+{
+    struct ftc_mpi_info *copy = ftc_mpi_info_copy(ftc_mpi_info_of(info));
+    if (copy == NULL)
+        return ftc_mpi_no_memory();
+    ftc_mpi_info_release(c->info);
+    c->info = copy;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_get_info(struct ftc_mpi_comm *c, MPI_Info *info_used)
+{
+    struct ftc_mpi_info *copy = ftc_mpi_info_copy(c->info);
+    if (copy == NULL)
+        return ftc_mpi_no_memory();
+    *info_used = (MPI_Info)copy;
+    return MPI_SUCCESS;
+}
+
+/* The object goes when no request refers to it any more. */
+int ftc_mpi_comm_free(MPI_Comm *comm)
+{
+    struct ftc_mpi_comm *c;
+    int rc = ftc_mpi_comm_open(*comm, &c);
+    if (rc == MPI_SUCCESS && (c == ftc_mpi_process.world || c == ftc_mpi_process.self))
+        rc = ftc_mpi_error(MPI_ERR_COMM, "%s is predefined and cannot be freed", c->name);
+    if (rc == MPI_SUCCESS)
+        rc = ftc_mpi_attributes_clear(&c->attributes, FTC_MPI_COMM, *comm);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    ftc_mpi_comm_release(c);
+    *comm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_disconnect(MPI_Comm *comm)
+{
+    return ftc_mpi_comm_free(comm);
+}

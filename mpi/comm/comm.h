@@ -1,0 +1,102 @@
+/*
+ * Communicators, and the process that has them. The interface of MPI passes no process, so there is
+ * one for all calls: ftc_mpi_process.
+ */
+#ifndef FTC_MPI_COMM_H
+#define FTC_MPI_COMM_H
+
+#include "mpi/object/attribute.h"
+#include "mpi/object/error.h"
+#include "mpi/object/group.h"
+#include "mpi/object/info.h"
+#include "mpi/topology/topology.h"
+
+#include "include/ftcoll.h"
+
+#include <pthread.h>
+
+struct ftc_mpi_errhandler {
+    struct ftc_mpi_object object;
+    int handle; /* of a predefined one; 0: it is the program's */
+    MPI_Comm_errhandler_function *function;
+};
+
+struct ftc_mpi_comm {
+    struct ftc_mpi_object object;
+    ftc_comm *native;
+    int rank, size;
+    bool raises;  /* a failure is an error here; otherwise it is masked (docs/design/mpi.md) */
+    bool revoked; /* this rank has revoked it, or has been told */
+    struct ftc_mpi_errhandler *errhandler;
+    struct ftc_mpi_group *group;       /* NULL until somebody asks */
+    struct ftc_mpi_topology *topology; /* NULL: none */
+    struct ftc_mpi_info *info;         /* NULL: none */
+    struct ftc_mpi_attributes attributes;
+    char name[MPI_MAX_OBJECT_NAME];
+    pthread_mutex_t lock; /* with MPI_THREAD_MULTIPLE: for calls of ftcoll on `native` */
+};
+
+extern struct ftc_mpi_process {
+    enum { FTC_MPI_BEFORE, FTC_MPI_RUNNING, FTC_MPI_AFTER } state;
+    int thread_level;
+    bool multiple; /* several threads may call at once */
+    pthread_t main_thread;
+    struct ftc_mpi_comm *world, *self;
+} ftc_mpi_process;
+
+/* The communicator of the handle, or NULL. MPI_COMM_SELF is made when it is first used. */
+struct ftc_mpi_comm *ftc_mpi_comm_self(void);
+static inline struct ftc_mpi_comm *ftc_mpi_comm_of(MPI_Comm comm)
+{
+    if (comm == MPI_COMM_WORLD)
+        return ftc_mpi_process.world;
+    return comm == MPI_COMM_SELF ? ftc_mpi_comm_self() : ftc_mpi_object(comm, FTC_MPI_COMM);
+}
+MPI_Comm ftc_mpi_comm_handle(const struct ftc_mpi_comm *comm);
+
+/* The communicator in *out; MPI_ERR_COMM if the handle is none. */
+int ftc_mpi_comm_open(MPI_Comm comm, struct ftc_mpi_comm **out);
+
+/* A communicator around `native`, with the error handler of `parent` (NULL: that of all errors);
+ * NULL: no memory, and `native` is freed. */
+struct ftc_mpi_comm *ftc_mpi_comm_new(ftc_comm *native, const struct ftc_mpi_comm *parent);
+void ftc_mpi_comm_release(struct ftc_mpi_comm *comm);
+
+/* Its group, which it keeps; NULL: no memory. */
+struct ftc_mpi_group *ftc_mpi_comm_members(struct ftc_mpi_comm *comm);
+
+/* Around each call of ftcoll on a communicator: with MPI_THREAD_MULTIPLE one at a time. */
+static inline void ftc_mpi_comm_enter(struct ftc_mpi_comm *comm)
+{
+    if (ftc_mpi_process.multiple)
+        pthread_mutex_lock(&comm->lock);
+}
+
+static inline void ftc_mpi_comm_leave(struct ftc_mpi_comm *comm)
+{
+    if (ftc_mpi_process.multiple)
+        pthread_mutex_unlock(&comm->lock);
+}
+
+/* What an operation of ftcoll that returned `error` returns in MPI, if failures are raised here and
+ * its report names one: MPIX_ERR_PROC_FAILED. The caller has entered. */
+int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, int error);
+
+/* A child that a creation gave, as a handle: MPI_COMM_NULL where there is none. `error` is what the
+ * creation returned. */
+int ftc_mpi_comm_child(struct ftc_mpi_comm *parent, int error, ftc_comm *child, MPI_Comm *out);
+/* A part of the communicator, as ftc_comm_split() makes it; color -1: none. */
+int ftc_mpi_comm_part(struct ftc_mpi_comm *parent, int color, int key, MPI_Comm *out);
+
+void ftc_mpi_errhandler_release(struct ftc_mpi_errhandler *handler);
+extern struct ftc_mpi_errhandler ftc_mpi_errors_are_fatal;
+/* Sets what depends on the error handler. */
+void ftc_mpi_comm_set_raises(struct ftc_mpi_comm *comm);
+
+/* Calls the error handler of the communicator for `code`, which `function` returns, and returns
+ * what `function` then returns. MPI_COMM_NULL and wrong handles: that of MPI_COMM_SELF. */
+int ftc_mpi_raise(MPI_Comm comm, int code, const char *function);
+/* The next ftc_mpi_raise() of the thread is on this communicator. Returns the code. */
+int ftc_mpi_error_on(struct ftc_mpi_comm *comm, int code);
+
+#endif

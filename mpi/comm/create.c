@@ -1,0 +1,262 @@
+/* Communicators made of others. */
+#include "mpi/comm/request.h"
+
+#include "functions.h"
+#include "mpi-ext.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int ftc_mpi_comm_child(struct ftc_mpi_comm *parent, int error, ftc_comm *child, MPI_Comm *out)
+{
+    int rc = ftc_mpi_comm_outcome(parent, error);
+    if (rc != MPI_SUCCESS) {
+        if (error == FTC_SUCCESS && child != NULL)
+            ftc_comm_free(&child); /* a failure is raised, at all ranks alike */
+        return rc;
+    }
+    *out = MPI_COMM_NULL;
+    if (child == NULL)
+        return MPI_SUCCESS;
+    struct ftc_mpi_comm *comm = ftc_mpi_comm_new(child, parent);
+    if (comm == NULL)
+        return ftc_mpi_no_memory();
+    *out = (MPI_Comm)comm;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_part(struct ftc_mpi_comm *parent, int color, int key, MPI_Comm *out)
+{
+    ftc_comm *native = NULL;
+    ftc_mpi_comm_enter(parent);
+    int error = ftc_comm_split(parent->native, color < 0 ? FTC_UNDEFINED : color, key, &native);
+    int rc = ftc_mpi_comm_child(parent, error, native, out);
+    ftc_mpi_comm_leave(parent);
+    return rc;
+}
+
+int ftc_mpi_comm_split(struct ftc_mpi_comm *c, int color, int key, MPI_Comm *newcomm)
+{
+    int rc = MPI_SUCCESS;
+    if (rc == MPI_SUCCESS && color < 0 && color != MPI_UNDEFINED)
+        rc = ftc_mpi_error(MPI_ERR_ARG, "a color of %d is negative", color);
+    return rc != MPI_SUCCESS ? rc : ftc_mpi_comm_part(c, color, key, newcomm);
+}
+
+/* Gives the copy what a copy has of the original: name, topology, info, attributes. After an error
+ * of a function of the program the copy is freed. */
+static int dress(struct ftc_mpi_comm *c, MPI_Info info, MPI_Comm *newcomm)
+{
+    struct ftc_mpi_comm *copy = ftc_mpi_comm_of(*newcomm);
+    const struct ftc_mpi_info *from = info == MPI_INFO_NULL ? c->info : ftc_mpi_info_of(info);
+    int rc = MPI_SUCCESS;
+    if (from != NULL && (copy->info = ftc_mpi_info_copy(from)) == NULL)
+        rc = ftc_mpi_no_memory();
+    if (c->topology != NULL && (copy->topology = ftc_mpi_topology_copy(c->topology)) == NULL)
+        rc = ftc_mpi_no_memory();
+    if (rc == MPI_SUCCESS)
+        rc = ftc_mpi_attributes_copy(&c->attributes, FTC_MPI_COMM, ftc_mpi_comm_handle(c),
+                                     &copy->attributes);
+    if (rc != MPI_SUCCESS) {
+        ftc_mpi_attributes_clear(&copy->attributes, FTC_MPI_COMM, *newcomm);
+        ftc_mpi_comm_release(copy);
+        *newcomm = MPI_COMM_NULL;
+    }
+    return rc;
+}
+
+int ftc_mpi_comm_dup_with_info(struct ftc_mpi_comm *c, MPI_Info info, MPI_Comm *newcomm)
+{
+    ftc_comm *native = NULL;
+    ftc_mpi_comm_enter(c);
+    int error = ftc_comm_dup(c->native, &native);
+    int rc = ftc_mpi_comm_child(c, error, native, newcomm);
+    ftc_mpi_comm_leave(c);
+    return rc != MPI_SUCCESS ? rc : dress(c, info, newcomm);
+}
+
+int ftc_mpi_comm_dup(struct ftc_mpi_comm *comm, MPI_Comm *newcomm)
+{
+    return ftc_mpi_comm_dup_with_info(comm, MPI_INFO_NULL, newcomm);
+}
+
+/* A creation under way. */
+struct creation {
+    struct ftc_mpi_operation operation;
+    ftc_comm *native;
+    MPI_Comm *place;
+    bool copies; /* a dup; otherwise a shrink */
+};
+
+static int finish_creation(struct ftc_mpi_operation *operation, struct ftc_mpi_comm *comm,
+                           int error)
+{
+    struct creation *creation = (struct creation *)operation;
+    bool raises = comm->raises;
+    if (!creation->copies)
+        comm->raises = false; /* what is shrunk has failures */
+    int rc = ftc_mpi_comm_child(comm, error, creation->native, creation->place);
+    comm->raises = raises;
+    if (rc == MPI_SUCCESS && creation->copies)
+        rc = dress(comm, MPI_INFO_NULL, creation->place);
+    free(creation);
+    return rc;
+}
+
+static int start_creation(struct ftc_mpi_comm *c, bool copies, MPI_Comm *newcomm,
+                          MPI_Request *request)
+{
+    ftc_request *native = NULL;
+    struct creation *creation = calloc(1, sizeof *creation);
+    if (creation == NULL)
+        return ftc_mpi_no_memory();
+    creation->operation.finish = finish_creation;
+    creation->place = newcomm;
+    creation->copies = copies;
+    ftc_mpi_comm_enter(c);
+    int error = copies ? ftc_comm_idup(c->native, &creation->native, &native)
+                       : ftc_comm_ishrink(c->native, &creation->native, &native);
+    ftc_mpi_comm_leave(c);
+    if (error == FTC_SUCCESS)
+        return ftc_mpi_request_give(c, native, &creation->operation, request);
+    free(creation);
+    return ftc_mpi_error_from(error);
+}
+
+int ftc_mpi_comm_idup(struct ftc_mpi_comm *comm, MPI_Comm *newcomm, MPI_Request *request)
+{
+    return start_creation(comm, true, newcomm, request);
+}
+
+int ftc_mpi_comm_idup_with_info(struct ftc_mpi_comm *comm, MPI_Info info, MPI_Comm *newcomm,
+                                MPI_Request *request)
+{
+    (void)info; /* hints that are not known are ignored */
+    return start_creation(comm, true, newcomm, request);
+}
+
+int ftc_mpi_comm_ishrink(struct ftc_mpi_comm *comm, MPI_Comm *newcomm, MPI_Request *request)
+{
+    return start_creation(comm, false, newcomm, request);
+}
+
+int ftc_mpi_comm_shrink(struct ftc_mpi_comm *c, MPI_Comm *newcomm)
+{
+    ftc_comm *native = NULL;
+    ftc_mpi_comm_enter(c);
+    int error = ftc_comm_shrink(c->native, &native);
+    if (error == FTC_ERR_REVOKED) /* this call was the first to learn of it */
+        error = ftc_comm_shrink(c->native, &native);
+    bool raises = c->raises;
+    c->raises = false;
+    int rc = ftc_mpi_comm_child(c, error, native, newcomm);
+    c->raises = raises;
+    ftc_mpi_comm_leave(c);
+    return rc;
+}
+
+/* The ranks of the group in the communicator; NULL: no memory, or one is not there (*rc). */
+static int *ranks_of(struct ftc_mpi_comm *c, const struct ftc_mpi_group *group, int *rc)
+{
+    struct ftc_mpi_group *members = ftc_mpi_comm_members(c);
+    int *ranks = malloc(((size_t)group->size + 1) * sizeof *ranks);
+    *rc = members == NULL || ranks == NULL ? ftc_mpi_no_memory() : MPI_SUCCESS;
+    for (int i = 0; *rc == MPI_SUCCESS && i < group->size; i++) {
+        ranks[i] = ftc_mpi_group_find(members, group->ranks[i]);
+        if (ranks[i] == MPI_UNDEFINED)
+            *rc = ftc_mpi_error(MPI_ERR_GROUP, "rank %d of the group is not in %s", i, c->name);
+    }
+    if (*rc == MPI_SUCCESS)
+        return ranks;
+    free(ranks);
+    return NULL;
+}
+
+/* All ranks of comm call this. A part has the color of its first member, so groups that have no
+ * rank in common become parts of one split. */
+int ftc_mpi_comm_create(struct ftc_mpi_comm *c, struct ftc_mpi_group *group, MPI_Comm *newcomm)
+{
+    int rc, *ranks = ranks_of(c, group, &rc);
+    if (ranks == NULL)
+        return rc;
+    int own = ftc_mpi_group_find(group, ftc_mpi_process.world->rank);
+    rc = ftc_mpi_comm_part(c, own == MPI_UNDEFINED ? -1 : ranks[0], own, newcomm);
+    free(ranks);
+    return rc;
+}
+
+int ftc_mpi_comm_create_group(struct ftc_mpi_comm *c, struct ftc_mpi_group *group, int tag,
+                              MPI_Comm *newcomm)
+{
+    ftc_comm *native = NULL;
+    int rc, *ranks = ranks_of(c, group, &rc);
+    if (ranks == NULL)
+        return rc;
+    *newcomm = MPI_COMM_NULL;
+    if (ftc_mpi_group_find(group, ftc_mpi_process.world->rank) != MPI_UNDEFINED) {
+        ftc_mpi_comm_enter(c);
+        int error = ftc_comm_create(c->native, group->size, ranks, tag, &native);
+        ftc_mpi_comm_leave(c);
+        rc = ftc_mpi_error_from(error);
+        struct ftc_mpi_comm *made = rc == MPI_SUCCESS ? ftc_mpi_comm_new(native, c) : NULL;
+        if (made != NULL)
+            *newcomm = (MPI_Comm)made;
+        else if (rc == MPI_SUCCESS)
+            rc = ftc_mpi_no_memory();
+    }
+    free(ranks);
+    return rc;
+}
+
+/* A number that is the same for the ranks of one host that runs (FNV-1a of its name and boot). */
+static uint64_t host_number(void)
+{
+    char text[256 + 64] = "";
+    gethostname(text, 255);
+    size_t length = strlen(text);
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (file != NULL) {
+        length += fread(text + length, 1, 63, file);
+        fclose(file);
+    }
+    uint64_t number = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < length; i++)
+        number = (number ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    return number;
+}
+
+/* The lowest rank of the communicator on the host of this rank. */
+static int first_on_host(struct ftc_mpi_comm *c, int *first)
+{
+    uint64_t own = host_number();
+    uint64_t *hosts = calloc((size_t)c->size, sizeof *hosts);
+    if (hosts == NULL)
+        return ftc_mpi_no_memory();
+    ftc_mpi_comm_enter(c);
+    int error = ftc_allgather(&own, hosts, 1, FTC_UINT64, c->native);
+    int rc = ftc_mpi_comm_outcome(c, error);
+    ftc_mpi_comm_leave(c);
+    for (*first = 0; *first < c->rank && hosts[*first] != own;)
+        ++*first;
+    free(hosts);
+    return rc;
+}
+
+/* Ranks that share memory. Other kinds of hardware are not told apart: they give MPI_COMM_NULL, as
+ * the standard has it. */
+int ftc_mpi_comm_split_type(struct ftc_mpi_comm *c, int split_type, int key, MPI_Info info,
+                            MPI_Comm *newcomm)
+{
+    int first = -1;
+    const char *resource = ftc_mpi_info_value(ftc_mpi_info_of(info), "mpi_hw_resource_type");
+    bool shared = split_type == MPI_COMM_TYPE_SHARED ||
+                  (split_type == MPI_COMM_TYPE_HW_GUIDED && resource != NULL &&
+                   strcmp(resource, "mpi_shared_memory") == 0);
+    if (!shared && split_type != MPI_UNDEFINED && split_type != MPI_COMM_TYPE_HW_GUIDED &&
+        split_type != MPI_COMM_TYPE_HW_UNGUIDED && split_type != MPI_COMM_TYPE_RESOURCE_GUIDED)
+        return ftc_mpi_error(MPI_ERR_ARG, "%d is no type of a split", split_type);
+    int rc = first_on_host(c, &first);
+    return rc != MPI_SUCCESS ? rc : ftc_mpi_comm_part(c, shared ? first : -1, key, newcomm);
+}

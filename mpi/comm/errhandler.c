@@ -1,0 +1,151 @@
+/* Error handlers, and what happens when an error is raised. */
+#include "mpi/comm/comm.h"
+
+#include "functions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PREDEFINED(number)                                                                         \
+    {                                                                                              \
+        .object = {.kind = FTC_MPI_ERRHANDLER, .references = 1}, .handle = number                  \
+    }
+struct ftc_mpi_errhandler ftc_mpi_errors_are_fatal = PREDEFINED(0x141);
+static struct ftc_mpi_errhandler errors_abort = PREDEFINED(0x142);
+static struct ftc_mpi_errhandler errors_return = PREDEFINED(0x143);
+
+static _Thread_local struct ftc_mpi_comm *blamed; /* by ftc_mpi_error_on() */
+
+static struct ftc_mpi_errhandler *find(MPI_Errhandler handle)
+{
+    if (handle == MPI_ERRORS_ARE_FATAL)
+        return &ftc_mpi_errors_are_fatal;
+    if (handle == MPI_ERRORS_ABORT)
+        return &errors_abort;
+    return handle == MPI_ERRORS_RETURN ? &errors_return
+                                       : ftc_mpi_object(handle, FTC_MPI_ERRHANDLER);
+}
+
+void ftc_mpi_errhandler_release(struct ftc_mpi_errhandler *handler)
+{
+    if (handler != NULL && handler->handle == 0 && ftc_mpi_object_drop(&handler->object))
+        ftc_mpi_object_free(&handler->object);
+}
+
+static bool is_fatal(const struct ftc_mpi_errhandler *handler)
+{
+    return handler == &ftc_mpi_errors_are_fatal || handler == &errors_abort;
+}
+
+/* docs/design/mpi.md, "When a rank dies". */
+void ftc_mpi_comm_set_raises(struct ftc_mpi_comm *comm)
+{
+    comm->raises = !is_fatal(comm->errhandler);
+}
+
+/* The communicator that the error belongs to; NULL: there is none at all. */
+static struct ftc_mpi_comm *choose(MPI_Comm comm)
+{
+    struct ftc_mpi_comm *c = blamed;
+    blamed = NULL;
+    if (c == NULL && ftc_mpi_process.state == FTC_MPI_RUNNING)
+        c = ftc_mpi_comm_of(comm);
+    if (c == NULL && ftc_mpi_process.state == FTC_MPI_RUNNING)
+        c = ftc_mpi_process.self != NULL ? ftc_mpi_process.self : ftc_mpi_process.world;
+    return c;
+}
+
+int ftc_mpi_error_on(struct ftc_mpi_comm *comm, int code)
+{
+    blamed = comm;
+    return code;
+}
+
+static void end_job(const struct ftc_mpi_comm *c, int code, const char *function)
+{
+    const char *text = ftc_mpi_error_text(code), *cause = ftc_mpi_error_cause();
+    fflush(stdout);
+    fprintf(stderr, "ftcoll: rank %d: %s on %s: %s%s%s\n",
+            c == NULL ? 0 : ftc_mpi_process.world->rank, function,
+            c == NULL ? "no communicator (MPI does not run)" : c->name,
+            text == NULL ? "error" : text, *cause == '\0' ? "" : ": ", cause);
+    fflush(stderr);
+    int exit_code = code > 0 && code < 113 ? code : 1;
+    if (c != NULL)
+        ftc_abort(ftc_mpi_process.world->native, exit_code);
+    exit(exit_code);
+}
+
+int ftc_mpi_raise(MPI_Comm comm, int code, const char *function)
+{
+    struct ftc_mpi_comm *c = choose(comm);
+    if (c == NULL || is_fatal(c->errhandler))
+        end_job(c, code, function);
+    if (c->errhandler == &errors_return)
+        return code;
+    struct ftc_mpi_errhandler *handler = c->errhandler;
+    MPI_Comm handle = ftc_mpi_comm_handle(c);
+    int seen = code;
+    ftc_mpi_object_hold(&handler->object); /* the function may free it, or set another one */
+    handler->function(&handle, &seen, function);
+    ftc_mpi_errhandler_release(handler);
+    return code;
+}
+
+int ftc_mpi_comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
+                                   MPI_Errhandler *errhandler)
+{
+    if (comm_errhandler_fn == NULL)
+        return ftc_mpi_error(MPI_ERR_ARG, "the error handler has no function");
+    struct ftc_mpi_errhandler *made = ftc_mpi_object_new(FTC_MPI_ERRHANDLER, sizeof *made);
+    if (made == NULL)
+        return ftc_mpi_no_memory();
+    made->function = comm_errhandler_fn;
+    *errhandler = (MPI_Errhandler)made;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_errhandler_free(MPI_Errhandler *errhandler)
+{
+    struct ftc_mpi_errhandler *handler = find(*errhandler);
+    if (handler == NULL)
+        return ftc_mpi_error(MPI_ERR_ERRHANDLER, "this is no error handler");
+    ftc_mpi_errhandler_release(handler);
+    *errhandler = MPI_ERRHANDLER_NULL;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_set_errhandler(struct ftc_mpi_comm *c, MPI_Errhandler errhandler)
+{
+    int rc = MPI_SUCCESS;
+    struct ftc_mpi_errhandler *handler = find(errhandler);
+    if (rc == MPI_SUCCESS && handler == NULL)
+        rc = ftc_mpi_error(MPI_ERR_ERRHANDLER, "this is no error handler");
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (handler->handle == 0)
+        ftc_mpi_object_hold(&handler->object);
+    struct ftc_mpi_errhandler *before = c->errhandler;
+    c->errhandler = handler;
+    ftc_mpi_comm_set_raises(c);
+    ftc_mpi_errhandler_release(before);
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_get_errhandler(struct ftc_mpi_comm *c, MPI_Errhandler *errhandler)
+{
+    if (c->errhandler->handle != 0) {
+        *errhandler = (MPI_Errhandler)(uintptr_t)c->errhandler->handle;
+        return MPI_SUCCESS;
+    }
+    ftc_mpi_object_hold(&c->errhandler->object);
+    *errhandler = (MPI_Errhandler)c->errhandler;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_call_errhandler(struct ftc_mpi_comm *c, int errorcode)
+{
+    ftc_mpi_error(errorcode, "the program raised it");
+    ftc_mpi_raise(ftc_mpi_comm_handle(c), errorcode, "MPI_Comm_call_errhandler");
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,93 @@
+/* What the functions that are made from the table call; and the short way of four of them. */
+#ifndef FTC_MPI_ENTRY_H
+#define FTC_MPI_ENTRY_H
+
+#include "mpi/call/call.h"
+#include "mpi/comm/comm.h"
+#include "mpi/operator/operator.h"
+
+#include "include/ftcoll.h"
+
+/* The call does not go the short way, and nothing has happened yet. */
+#define FTC_MPI_SLOW (-1)
+
+/* The short way: a communicator on which failures are masked, a process where one thread calls at a
+ * time, and a datatype and an operator that ftcoll has. The arguments then go to ftcoll as they
+ * are. NULL: not so. */
+static inline ftc_comm *ftc_mpi_fast_comm(MPI_Comm comm)
+{
+    const struct ftc_mpi_comm *c = ftc_mpi_process.world;
+    if (c == NULL || ftc_mpi_process.multiple)
+        return NULL;
+    if (comm != MPI_COMM_WORLD)
+        c = ftc_mpi_object(comm, FTC_MPI_COMM);
+    return c == NULL || c->raises ? NULL : c->native;
+}
+
+static inline int ftc_mpi_fast_outcome(int error)
+{
+    return error == FTC_SUCCESS ? MPI_SUCCESS : ftc_mpi_error_from(error);
+}
+
+static inline const struct ftc_mpi_basic *ftc_mpi_fast_type(MPI_Datatype datatype, MPI_Count count)
+{
+    uintptr_t number = (uintptr_t)datatype - FTC_MPI_TYPE_LOWEST;
+    return number < 0x100 && count >= 0 ? ftc_mpi_types[number].basic : NULL;
+}
+
+/* The operator of ftcoll in *op, and the type; 0: not the short way. */
+static inline ftc_type ftc_mpi_fast_operands(MPI_Datatype datatype, MPI_Count count, MPI_Op op,
+                                             ftc_op *native)
+{
+    const struct ftc_mpi_basic *basic = ftc_mpi_fast_type(datatype, count);
+    uintptr_t number = (uintptr_t)op - FTC_MPI_OP_LOWEST;
+    if (basic == NULL || number >= 0x20 || ftc_mpi_ops[number].native == NULL ||
+        !ftc_mpi_op_takes(&ftc_mpi_ops[number], basic->class))
+        return 0;
+    *native = ftc_mpi_ops[number].native;
+    return basic->native;
+}
+
+static inline int ftc_mpi_fast_barrier(MPI_Comm comm)
+{
+    ftc_comm *native = ftc_mpi_fast_comm(comm);
+    return native == NULL ? FTC_MPI_SLOW : ftc_mpi_fast_outcome(ftc_barrier(native));
+}
+
+static inline int ftc_mpi_fast_bcast(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
+                                     MPI_Comm comm)
+{
+    ftc_comm *native = ftc_mpi_fast_comm(comm);
+    const struct ftc_mpi_basic *basic = ftc_mpi_fast_type(datatype, count);
+    if (native == NULL || basic == NULL || basic->class == FTC_MPI_PAIR || root < 0 ||
+        root >= ftc_size(native))
+        return FTC_MPI_SLOW;
+    return ftc_mpi_fast_outcome(
+        ftc_bcast(buffer, (size_t)count * basic->size, FTC_UINT8, root, native));
+}
+
+static inline int ftc_mpi_fast_allreduce(const void *sendbuf, void *recvbuf, MPI_Count count,
+                                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    ftc_op native_op;
+    ftc_comm *native = ftc_mpi_fast_comm(comm);
+    ftc_type type = ftc_mpi_fast_operands(datatype, count, op, &native_op);
+    if (native == NULL || type == 0)
+        return FTC_MPI_SLOW;
+    return ftc_mpi_fast_outcome(ftc_allreduce(sendbuf == MPI_IN_PLACE ? FTC_IN_PLACE : sendbuf,
+                                              recvbuf, (size_t)count, type, native_op, native));
+}
+
+static inline int ftc_mpi_fast_reduce(const void *sendbuf, void *recvbuf, MPI_Count count,
+                                      MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+{
+    ftc_op native_op;
+    ftc_comm *native = ftc_mpi_fast_comm(comm);
+    ftc_type type = ftc_mpi_fast_operands(datatype, count, op, &native_op);
+    if (native == NULL || type == 0 || root < 0 || root >= ftc_size(native))
+        return FTC_MPI_SLOW;
+    return ftc_mpi_fast_outcome(ftc_reduce(sendbuf == MPI_IN_PLACE ? FTC_IN_PLACE : sendbuf,
+                                           recvbuf, (size_t)count, type, native_op, root, native));
+}
+
+#endif

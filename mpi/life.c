@@ -1,0 +1,178 @@
+/* The life of the library in a process: from MPI_Init() to MPI_Finalize(). */
+#include "mpi/comm/comm.h"
+
+#include "functions.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int ftc_mpi_init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    ftc_comm *native;
+    (void)argc;
+    (void)argv;
+    if (ftc_mpi_process.state != FTC_MPI_BEFORE)
+        return ftc_mpi_error(MPI_ERR_OTHER, "MPI_Init() was called before");
+    int rc = ftc_mpi_error_from(ftc_init(NULL, &native));
+    if (rc != MPI_SUCCESS)
+        return rc;
+    ftc_mpi_process.thread_level = required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE : required;
+    ftc_mpi_process.multiple = ftc_mpi_process.thread_level == MPI_THREAD_MULTIPLE;
+    ftc_mpi_process.main_thread = pthread_self();
+    struct ftc_mpi_comm *world = ftc_mpi_comm_new(native, NULL);
+    if (world == NULL)
+        return ftc_mpi_no_memory();
+    ftc_mpi_name_set(world->name, "MPI_COMM_WORLD");
+    ftc_mpi_process.world = world;
+    ftc_mpi_process.state = FTC_MPI_RUNNING;
+    *provided = ftc_mpi_process.thread_level;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_init(int *argc, char ***argv)
+{
+    int provided;
+    return ftc_mpi_init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
+}
+
+/* The attributes of MPI_COMM_SELF go first, while MPI still runs (MPI 5.0, 11.2.4). */
+int ftc_mpi_finalize(void)
+{
+    struct ftc_mpi_comm *world, *self = ftc_mpi_process.self;
+    int rc = ftc_mpi_comm_open(MPI_COMM_WORLD, &world);
+    if (rc == MPI_SUCCESS && self != NULL)
+        rc = ftc_mpi_attributes_clear(&self->attributes, FTC_MPI_COMM, MPI_COMM_SELF);
+    if (rc == MPI_SUCCESS)
+        rc = ftc_mpi_attributes_clear(&world->attributes, FTC_MPI_COMM, MPI_COMM_WORLD);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = ftc_mpi_error_from(ftc_finalize(world->native)); /* frees all communicators */
+    if (rc != MPI_SUCCESS)
+        return rc;
+    ftc_mpi_process.state = FTC_MPI_AFTER;
+    ftc_mpi_process.world = ftc_mpi_process.self = NULL;
+    world->native = NULL;
+    ftc_mpi_comm_release(world);
+    if (self != NULL) {
+        self->native = NULL;
+        ftc_mpi_comm_release(self);
+    }
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_initialized(int *flag)
+{
+    *flag = ftc_mpi_process.state != FTC_MPI_BEFORE;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_finalized(int *flag)
+{
+    *flag = ftc_mpi_process.state == FTC_MPI_AFTER;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_query_thread(int *provided)
+{
+    *provided = ftc_mpi_process.thread_level;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_is_thread_main(int *flag)
+{
+    *flag = pthread_equal(ftc_mpi_process.main_thread, pthread_self()) != 0;
+    return MPI_SUCCESS;
+}
+
+/* The whole job ends, whichever communicator is given. */
+int ftc_mpi_abort(MPI_Comm comm, int errorcode)
+{
+    (void)comm;
+    fflush(NULL);
+    if (ftc_mpi_process.world != NULL)
+        ftc_abort(ftc_mpi_process.world->native, errorcode);
+    exit(errorcode > 0 && errorcode < 256 ? errorcode : 1);
+}
+
+double ftc_mpi_wtime(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double ftc_mpi_wtick(void)
+{
+    return 1e-9;
+}
+
+int ftc_mpi_get_processor_name(char *name, int *resultlen)
+{
+    if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0)
+        snprintf(name, MPI_MAX_PROCESSOR_NAME, "unknown");
+    name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
+    *resultlen = (int)strlen(name);
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_get_version(int *version, int *subversion)
+{
+    *version = MPI_VERSION;
+    *subversion = MPI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_get_library_version(char *version, int *resultlen)
+{
+    *resultlen =
+        snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "ftcoll %s, standard ABI of MPI %d.%d",
+                 ftc_version(), MPI_VERSION, MPI_SUBVERSION);
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_abi_get_version(int *abi_major, int *abi_minor)
+{
+    *abi_major = MPI_ABI_VERSION;
+    *abi_minor = MPI_ABI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_abi_get_info(MPI_Info *info)
+{
+    static const struct {
+        const char *key, *value;
+    } sizes[] = {{"mpi_aint_size", "8"}, {"mpi_count_size", "8"}, {"mpi_offset_size", "8"}};
+    int rc = ftc_mpi_info_create(info);
+    for (size_t i = 0; rc == MPI_SUCCESS && i < sizeof sizes / sizeof *sizes; i++)
+        rc = ftc_mpi_info_set(*info, sizes[i].key, sizes[i].value);
+    return rc;
+}
+
+int ftc_mpi_alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
+{
+    (void)info;
+    if (size < 0)
+        return ftc_mpi_error(MPI_ERR_ARG, "a size of %lld bytes is negative", (long long)size);
+    void *memory = malloc((size_t)size + 1);
+    if (memory == NULL)
+        return ftc_mpi_no_memory();
+    *(void **)baseptr = memory;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_free_mem(void *base)
+{
+    free(base);
+    return MPI_SUCCESS;
+}
+
+/* A level of a profiler, which this library has not. */
+int ftc_mpi_pcontrol(int level)
+{
+    (void)level;
+    return MPI_SUCCESS;
+}
