@@ -159,6 +159,7 @@ static void cover_array(struct test_random *random)
 {
     int sizes[3], kinds[3], arguments[3], grid[3], processes = 1, ndims, elements = 1;
     ndims = (int)test_random_between(random, 1, 3);
+    int order = test_random_chance(random, 50) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
     for (int d = 0; d < ndims; d++) {
         static const int all_kinds[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC,
                                         MPI_DISTRIBUTE_NONE};
@@ -177,9 +178,8 @@ static void cover_array(struct test_random *random)
         MPI_Datatype type;
         MPI_Aint lb, extent;
         int position = 0, size;
-        MPI_Type_create_darray(processes, rank, ndims, sizes, kinds, arguments, grid,
-                               test_random_chance(random, 50) ? MPI_ORDER_C : MPI_ORDER_C, MPI_INT,
-                               &type);
+        MPI_Type_create_darray(processes, rank, ndims, sizes, kinds, arguments, grid, order,
+                               MPI_INT, &type);
         MPI_Type_commit(&type);
         MPI_Type_get_extent(type, &lb, &extent);
         ck_assert_int_eq(extent, elements * (int)sizeof(int));
@@ -191,7 +191,8 @@ static void cover_array(struct test_random *random)
     }
     for (int i = 0; i < elements; i++) { /* who has it, by the rules of the standard */
         int rank = 0, rest = i, owners[3];
-        for (int d = ndims - 1; d >= 0; d--) {
+        for (int k = ndims - 1; k >= 0; k--) {
+            int d = order == MPI_ORDER_C ? k : ndims - 1 - k;
             int index = rest % sizes[d];
             rest /= sizes[d];
             int dealt = kinds[d] == MPI_DISTRIBUTE_BLOCK  ? (sizes[d] + grid[d] - 1) / grid[d]
