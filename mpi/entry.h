@@ -41,11 +41,10 @@ static inline ftc_type ftc_mpi_fast_operands(MPI_Datatype datatype, MPI_Count co
 {
     const struct ftc_mpi_basic *basic = ftc_mpi_fast_type(datatype, count);
     uintptr_t number = (uintptr_t)op - FTC_MPI_OP_LOWEST;
-    if (basic == NULL || number >= 0x20 || ftc_mpi_ops[number].native == NULL ||
-        !ftc_mpi_op_takes(&ftc_mpi_ops[number], basic->class))
+    if (basic == NULL || number >= 0x20 || !ftc_mpi_op_takes(&ftc_mpi_ops[number], basic->class))
         return 0;
-    *native = ftc_mpi_ops[number].native;
-    return basic->native;
+    *native = ftc_mpi_op_native(&ftc_mpi_ops[number], basic);
+    return *native == NULL ? 0 : basic->native;
 }
 
 static inline int ftc_mpi_fast_barrier(MPI_Comm comm)

@@ -9,7 +9,7 @@
 
 static int begin_reduction(struct ftc_mpi_plan *p, ftc_request **request)
 {
-    ftc_comm *comm = p->comm->native;
+    ftc_comm *comm = p->native;
     switch (p->call.kind) {
     case FTC_MPI_ALLREDUCE:
         return NATIVE(allreduce, p->from, p->to, p->count, p->type, p->native_op, comm);
@@ -28,7 +28,7 @@ static int begin_reduction(struct ftc_mpi_plan *p, ftc_request **request)
 
 static int begin_move(struct ftc_mpi_plan *p, ftc_request **request)
 {
-    ftc_comm *comm = p->comm->native;
+    ftc_comm *comm = p->native;
     int root = p->call.root;
     switch (p->call.kind) {
     case FTC_MPI_BARRIER:
@@ -110,7 +110,7 @@ static int end(struct ftc_mpi_plan *plan, int error)
 {
     if (error == FTC_SUCCESS)
         ftc_mpi_side_deliver(&plan->recv);
-    int rc = ftc_mpi_comm_outcome(plan->comm, error);
+    int rc = ftc_mpi_comm_outcome(plan->comm, plan->native, error);
     clear(plan);
     return rc;
 }
@@ -124,6 +124,7 @@ int ftc_mpi_call_run(const struct ftc_mpi_call *call)
     if (rc != MPI_SUCCESS)
         return rc;
     ftc_mpi_comm_enter(plan.comm);
+    plan.native = plan.comm->native;
     rc = end(&plan, begin(&plan, NULL));
     ftc_mpi_comm_leave(plan.comm);
     return rc;
@@ -143,8 +144,8 @@ static int start_call(struct ftc_mpi_operation *operation, struct ftc_mpi_comm *
                       ftc_request **native)
 {
     struct ftc_mpi_plan *plan = (struct ftc_mpi_plan *)operation;
-    (void)comm;
-    int rc = make(plan);
+    int rc =
+        comm->revoked ? ftc_mpi_error(MPIX_ERR_REVOKED, "%s was revoked", comm->name) : make(plan);
     if (rc != MPI_SUCCESS)
         return rc;
     int error = begin(plan, native);
@@ -156,7 +157,9 @@ static int start_call(struct ftc_mpi_operation *operation, struct ftc_mpi_comm *
 
 static void release_call(struct ftc_mpi_operation *operation)
 {
-    free(operation);
+    struct ftc_mpi_plan *plan = (struct ftc_mpi_plan *)operation;
+    ftc_comm_free(&plan->native);
+    free(plan);
 }
 
 /* A plan for a request. */
@@ -171,6 +174,7 @@ static int plan_new(const struct ftc_mpi_call *call, bool persistent, struct ftc
         return ftc_mpi_no_memory();
     plan->call = *call;
     plan->comm = comm;
+    plan->native = comm->native;
     plan->persistent = persistent;
     plan->operation.finish = finish_call;
     plan->operation.start = start_call;
@@ -207,9 +211,12 @@ int ftc_mpi_call_init(const struct ftc_mpi_call *call, MPI_Info info, MPI_Reques
     rc = make(plan); /* only to find errors now */
     if (rc == MPI_SUCCESS) {
         clear(plan);
-        rc = ftc_mpi_request_give(plan->comm, NULL, &plan->operation, request);
+        ftc_mpi_comm_enter(plan->comm);
+        rc = ftc_mpi_error_from(ftc_comm_dup(plan->comm->native, &plan->native));
+        ftc_mpi_comm_leave(plan->comm);
     }
-    if (rc != MPI_SUCCESS)
-        free(plan);
+    if (rc == MPI_SUCCESS)
+        return ftc_mpi_request_give(plan->comm, NULL, &plan->operation, request);
+    free(plan);
     return rc;
 }

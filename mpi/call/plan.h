@@ -12,6 +12,8 @@ struct ftc_mpi_plan {
     struct ftc_mpi_call call;
     struct ftc_mpi_comm *comm;
     bool persistent;
+    ftc_comm *native; /* of `comm`; a persistent call has a copy of its own, since such calls may be
+                       * started in any order (MPI 5.0, 6.13) */
     struct ftc_mpi_side send, recv;
 
     /* A reduction. */

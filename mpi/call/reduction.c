@@ -56,9 +56,9 @@ static void apply(const void *in, void *inout, size_t count, ftc_type native, vo
 static int choose_operator(struct ftc_mpi_plan *plan, struct ftc_mpi_type *type)
 {
     const struct ftc_mpi_basic *basic = type->basic;
-    if (basic != NULL && basic->native != 0 && plan->op->native != NULL) {
+    if (basic != NULL && ftc_mpi_op_native(plan->op, basic) != NULL) {
         plan->type = basic->native;
-        plan->native_op = plan->op->native;
+        plan->native_op = ftc_mpi_op_native(plan->op, basic);
         return MPI_SUCCESS;
     }
     size_t bytes = (size_t)(either(plan)->image ? ftc_mpi_extent(type) : type->layout->size);

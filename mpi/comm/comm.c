@@ -99,14 +99,14 @@ struct ftc_mpi_group *ftc_mpi_comm_members(struct ftc_mpi_comm *comm)
     return comm->group;
 }
 
-int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, int error)
+int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int error)
 {
     if (error == FTC_ERR_REVOKED)
         comm->revoked = true;
     if (error != FTC_SUCCESS || !comm->raises)
         return ftc_mpi_error_from(error);
     ftc_report report = {.struct_size = sizeof report};
-    if (ftc_last_report(comm->native, &report) != FTC_SUCCESS || report.failed_count == 0)
+    if (ftc_last_report(native, &report) != FTC_SUCCESS || report.failed_count == 0)
         return MPI_SUCCESS;
     return ftc_mpi_error(MPIX_ERR_PROC_FAILED,
                          "%d of %d ranks have failed, rank %d the first; "

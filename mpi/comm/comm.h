@@ -78,9 +78,9 @@ static inline void ftc_mpi_comm_leave(struct ftc_mpi_comm *comm)
         pthread_mutex_unlock(&comm->lock);
 }
 
-/* What an operation of ftcoll that returned `error` returns in MPI, if failures are raised here and
- * its report names one: MPIX_ERR_PROC_FAILED. The caller has entered. */
-int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, int error);
+/* What an operation on `native` that returned `error` returns in MPI: if failures are raised in
+ * `comm`, and its report names one, MPIX_ERR_PROC_FAILED. The caller has entered. */
+int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int error);
 
 /* A child that a creation gave, as a handle: MPI_COMM_NULL where there is none. `error` is what the
  * creation returned. */

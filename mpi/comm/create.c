@@ -11,7 +11,7 @@
 
 int ftc_mpi_comm_child(struct ftc_mpi_comm *parent, int error, ftc_comm *child, MPI_Comm *out)
 {
-    int rc = ftc_mpi_comm_outcome(parent, error);
+    int rc = ftc_mpi_comm_outcome(parent, parent->native, error);
     if (rc != MPI_SUCCESS) {
         if (error == FTC_SUCCESS && child != NULL)
             ftc_comm_free(&child); /* a failure is raised, at all ranks alike */
@@ -236,7 +236,7 @@ static int first_on_host(struct ftc_mpi_comm *c, int *first)
         return ftc_mpi_no_memory();
     ftc_mpi_comm_enter(c);
     int error = ftc_allgather(&own, hosts, 1, FTC_UINT64, c->native);
-    int rc = ftc_mpi_comm_outcome(c, error);
+    int rc = ftc_mpi_comm_outcome(c, c->native, error);
     ftc_mpi_comm_leave(c);
     for (*first = 0; *first < c->rank && hosts[*first] != own;)
         ++*first;

@@ -43,16 +43,25 @@ void ftc_mpi_comm_set_raises(struct ftc_mpi_comm *comm)
     comm->raises = !is_fatal(comm->errhandler);
 }
 
+/* For errors that belong to no communicator: self (MPI 5.0, 9.3), or world, which older programs give
+ * a handler for this. */
+static struct ftc_mpi_comm *default_comm(void)
+{
+    struct ftc_mpi_comm *self = ftc_mpi_process.self;
+    return self != NULL && self->errhandler != &ftc_mpi_errors_are_fatal ? self
+                                                                         : ftc_mpi_process.world;
+}
+
 /* The communicator that the error belongs to; NULL: there is none at all. */
 static struct ftc_mpi_comm *choose(MPI_Comm comm)
 {
     struct ftc_mpi_comm *c = blamed;
     blamed = NULL;
-    if (c == NULL && ftc_mpi_process.state == FTC_MPI_RUNNING)
+    if (ftc_mpi_process.state != FTC_MPI_RUNNING)
+        return NULL;
+    if (c == NULL && comm != MPI_COMM_SELF)
         c = ftc_mpi_comm_of(comm);
-    if (c == NULL && ftc_mpi_process.state == FTC_MPI_RUNNING)
-        c = ftc_mpi_process.self != NULL ? ftc_mpi_process.self : ftc_mpi_process.world;
-    return c;
+    return c == NULL ? default_comm() : c;
 }
 
 int ftc_mpi_error_on(struct ftc_mpi_comm *comm, int code)
@@ -67,7 +76,9 @@ static void end_job(const struct ftc_mpi_comm *c, int code, const char *function
     fflush(stdout);
     fprintf(stderr, "ftcoll: rank %d: %s on %s: %s%s%s\n",
             c == NULL ? 0 : ftc_mpi_process.world->rank, function,
-            c == NULL ? "no communicator (MPI does not run)" : c->name,
+            c == NULL       ? "no communicator (MPI does not run)"
+            : *c->name == 0 ? ftc_comm_name(c->native)
+                            : c->name,
             text == NULL ? "error" : text, *cause == '\0' ? "" : ": ", cause);
     fflush(stderr);
     int exit_code = code > 0 && code < 113 ? code : 1;

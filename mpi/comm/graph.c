@@ -148,7 +148,7 @@ int ftc_mpi_dist_graph_create_adjacent(struct ftc_mpi_comm *c, int indegree, con
 
 /* An edge of a graph, as a rank tells all others of it. */
 struct edge {
-    int source, target, weight, weighted;
+    int source, target, weight;
 };
 
 /* The edges that all ranks give, in *all with *count; the order is that of the ranks. */
@@ -161,7 +161,8 @@ static int gather_edges(struct ftc_mpi_comm *c, const struct edge *own, int own_
     *all = NULL;
     *count = 0;
     if (rc == MPI_SUCCESS)
-        rc = ftc_mpi_comm_outcome(c, ftc_allgather(&own_count, counts, 1, FTC_INT32, c->native));
+        rc = ftc_mpi_comm_outcome(c, c->native,
+                                  ftc_allgather(&own_count, counts, 1, FTC_INT32, c->native));
     for (int r = 0; rc == MPI_SUCCESS && r < c->size; r++) {
         places[r] = (size_t)*count * sizeof(struct edge);
         bytes[r] = (size_t)counts[r] * sizeof(struct edge);
@@ -170,8 +171,9 @@ static int gather_edges(struct ftc_mpi_comm *c, const struct edge *own, int own_
     if (rc == MPI_SUCCESS) {
         *all = calloc((size_t)*count + 1, sizeof(struct edge));
         rc = *all == NULL ? ftc_mpi_no_memory()
-                          : ftc_mpi_comm_outcome(c, ftc_allgatherv(own, bytes[c->rank], *all, bytes,
-                                                                   places, FTC_UINT8, c->native));
+                          : ftc_mpi_comm_outcome(c, c->native,
+                                                 ftc_allgatherv(own, bytes[c->rank], *all, bytes,
+                                                                places, FTC_UINT8, c->native));
     }
     free(counts);
     free(bytes);
@@ -179,7 +181,7 @@ static int gather_edges(struct ftc_mpi_comm *c, const struct edge *own, int own_
 }
 
 /* The graph of the edges that begin or end at this rank. */
-static int choose_edges(struct ftc_mpi_comm *c, const struct edge *all, int count,
+static int choose_edges(struct ftc_mpi_comm *c, const struct edge *all, int count, bool weighted,
                         MPI_Comm *comm_dist_graph)
 {
     int *numbers = malloc(((size_t)count * 4 + 1) * sizeof *numbers);
@@ -190,9 +192,7 @@ static int choose_edges(struct ftc_mpi_comm *c, const struct edge *all, int coun
                                      .in_weights = numbers + count,
                                      .targets = numbers + 2 * count,
                                      .out_weights = numbers + 3 * count};
-    bool weighted = false;
     for (int i = 0; i < count; i++) {
-        weighted |= all[i].weighted != 0;
         if (all[i].target == c->rank) {
             graph.sources[graph.in_count] = all[i].source;
             graph.in_weights[graph.in_count++] = all[i].weight;
@@ -231,13 +231,12 @@ int ftc_mpi_dist_graph_create(struct ftc_mpi_comm *c, int n, const int sources[]
         return ftc_mpi_no_memory();
     for (int i = 0, e = 0; i < n; i++)
         for (int k = 0; k < degrees[i]; k++, e++)
-            own[e] =
-                (struct edge){sources[i], destinations[e], own_weights == NULL ? 0 : own_weights[e],
-                              weights != MPI_UNWEIGHTED};
+            own[e] = (struct edge){sources[i], destinations[e],
+                                   own_weights == NULL ? 0 : own_weights[e]};
     ftc_mpi_comm_enter(c);
     rc = gather_edges(c, own, own_count, &all, &count);
     if (rc == MPI_SUCCESS)
-        rc = choose_edges(c, all, count, comm_dist_graph);
+        rc = choose_edges(c, all, count, weights != MPI_UNWEIGHTED, comm_dist_graph);
     ftc_mpi_comm_leave(c);
     free(all);
     free(own);

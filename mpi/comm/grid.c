@@ -167,8 +167,10 @@ int ftc_mpi_cart_sub(struct ftc_mpi_comm *c, const int remain_dims[], MPI_Comm *
     free(numbers);
     if (copy == NULL)
         return ftc_mpi_no_memory();
+    if (kept == 0) /* a grid without dimensions has one rank */
+        color = c->rank == 0 ? 0 : -1;
     rc = ftc_mpi_comm_part(c, color, key, newcomm);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS && *newcomm != MPI_COMM_NULL)
         ftc_mpi_comm_of(*newcomm)->topology = copy;
     else
         free(copy);

@@ -54,9 +54,9 @@ OPERATOR(maximum, INTEGERS(a > b ? a : b) FLOATS(a > b ? a : b))
 OPERATOR(bitwise_and, INTEGERS(a & b))
 OPERATOR(bitwise_or, INTEGERS(a | b))
 OPERATOR(bitwise_xor, INTEGERS(a ^ b))
-OPERATOR(logical_and, INTEGERS(a && b))
-OPERATOR(logical_or, INTEGERS(a || b))
-OPERATOR(logical_xor, INTEGERS(!a != !b))
+OPERATOR(logical_and, INTEGERS(a && b) FLOATS(a && b))
+OPERATOR(logical_or, INTEGERS(a || b) FLOATS(a || b))
+OPERATOR(logical_xor, INTEGERS(!a != !b) FLOATS(!a != !b))
 /* clang-format on */
 
 /* A loop over pairs; of equal values the lower index is taken. */

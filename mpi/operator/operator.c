@@ -7,6 +7,7 @@
 /* clang-format off */
 #define OF(class) (1u << FTC_MPI_##class)
 #define ORDERED (OF(INTEGER) | OF(FLOATING))
+#define TRUTHS (OF(LOGICAL) | ORDERED) /* of numbers: not of the standard, but as MPICH has it */
 #define OP(number, text, same, takes) \
     [number - FTC_MPI_OP_LOWEST] = { .object = { .kind = FTC_MPI_OP, .references = 1 }, \
         .handle = number, .name = text, .native = same, .classes = takes, .commutes = true }
@@ -18,9 +19,9 @@ struct ftc_mpi_op ftc_mpi_ops[0x20] = {
     OP(0x28, "MPI_BAND", FTC_BAND, OF(INTEGER) | OF(BYTES)),
     OP(0x29, "MPI_BOR", FTC_BOR, OF(INTEGER) | OF(BYTES)),
     OP(0x2a, "MPI_BXOR", FTC_BXOR, OF(INTEGER) | OF(BYTES)),
-    OP(0x30, "MPI_LAND", FTC_LAND, OF(INTEGER) | OF(LOGICAL)),
-    OP(0x31, "MPI_LOR", FTC_LOR, OF(INTEGER) | OF(LOGICAL)),
-    OP(0x32, "MPI_LXOR", NULL, OF(INTEGER) | OF(LOGICAL)),
+    OP(0x30, "MPI_LAND", FTC_LAND, TRUTHS),
+    OP(0x31, "MPI_LOR", FTC_LOR, TRUTHS),
+    OP(0x32, "MPI_LXOR", NULL, TRUTHS),
     OP(0x38, "MPI_MINLOC", FTC_MINLOC, OF(PAIR)),
     OP(0x39, "MPI_MAXLOC", FTC_MAXLOC, OF(PAIR)),
     OP(0x3c, "MPI_REPLACE", NULL, 0), OP(0x3d, "MPI_NO_OP", NULL, 0),

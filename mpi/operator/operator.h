@@ -36,6 +36,14 @@ static inline bool ftc_mpi_op_takes(const struct ftc_mpi_op *op, enum ftc_mpi_cl
     return op->classes >> class & 1;
 }
 
+/* The operator of ftcoll that does the same with the datatype, or NULL. */
+static inline ftc_op ftc_mpi_op_native(const struct ftc_mpi_op *op,
+                                       const struct ftc_mpi_basic *basic)
+{
+    bool truth = op->handle >= 0x30 && op->handle < 0x38; /* ftcoll has none of floats */
+    return basic->native == 0 || (truth && basic->class == FTC_MPI_FLOATING) ? NULL : op->native;
+}
+
 /* The operator in *out, if it is defined for the datatype. */
 int ftc_mpi_op_open(MPI_Op op, const struct ftc_mpi_type *type, struct ftc_mpi_op **out);
 

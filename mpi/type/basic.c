@@ -18,6 +18,7 @@
 #define UNSIGNED(handle, name, type) ROW(handle, name, type, FTC_MPI_INTEGER, SIGNED_OF(type) + 4, 0)
 #define FLOATING(handle, name, type, number) ROW(handle, name, type, FTC_MPI_FLOATING, number, 0)
 #define COMPLEX(handle, name, type, number) ROW(handle, name, type, FTC_MPI_COMPLEX, number, 0)
+#define OPAQUE(handle, name, type) ROW(handle, name, type, FTC_MPI_OPAQUE, FTC_MPI_NO_NUMBER, 0)
 #define LOGICAL(handle, name, type) ROW(handle, name, type, FTC_MPI_LOGICAL, SIGNED_OF(type), 0)
 #define PAIR(handle, name, type, number, native, value_handle, index_handle) \
     { handle, name, sizeof(type), _Alignof(type), FTC_MPI_PAIR, number, native, \
@@ -30,13 +31,14 @@ struct two_int { int value; int index; };
 struct short_int { short value; int index; };
 struct long_double_int { long double value; int index; };
 struct two_float { float value; float index; };
+struct two_quad { __float128 real, imaginary; };
 struct two_double { double value; double index; };
 
 const struct ftc_mpi_basic ftc_mpi_basics[] = {
     INTEGER(0x201, "MPI_AINT", MPI_Aint),
     INTEGER(0x202, "MPI_COUNT", MPI_Count),
     INTEGER(0x203, "MPI_OFFSET", MPI_Offset),
-    ROW(0x207, "MPI_PACKED", char, FTC_MPI_OPAQUE, FTC_MPI_NO_NUMBER, 0),
+    OPAQUE(0x207, "MPI_PACKED", char),
     INTEGER(0x208, "MPI_SHORT", short),
     INTEGER(0x209, "MPI_INT", int),
     ROW(0x20a, "MPI_LONG", long, FTC_MPI_INTEGER, SIGNED_OF(long), 4),
@@ -57,7 +59,7 @@ const struct ftc_mpi_basic ftc_mpi_basics[] = {
     COMPLEX(0x21b, "MPI_COMPLEX", float complex, FTC_MPI_C32),
     FLOATING(0x21c, "MPI_DOUBLE_PRECISION", double, FTC_MPI_F64),
     COMPLEX(0x21d, "MPI_DOUBLE_COMPLEX", double complex, FTC_MPI_C64),
-    ROW(0x21e, "MPI_CHARACTER", char, FTC_MPI_OPAQUE, FTC_MPI_NO_NUMBER, 0),
+    OPAQUE(0x21e, "MPI_CHARACTER", char),
     FLOATING(0x220, "MPI_LONG_DOUBLE", long double, FTC_MPI_F80),
     COMPLEX(0x224, "MPI_C_LONG_DOUBLE_COMPLEX", long double complex, FTC_MPI_C80),
     COMPLEX(0x225, "MPI_CXX_LONG_DOUBLE_COMPLEX", long double complex, FTC_MPI_C80),
@@ -75,7 +77,7 @@ const struct ftc_mpi_basic ftc_mpi_basics[] = {
     ROW(0x23c, "MPI_WCHAR", wchar_t, FTC_MPI_OPAQUE, SIGNED_OF(wchar_t), 2),
     INTEGER(0x240, "MPI_INT8_T", int8_t),
     UNSIGNED(0x241, "MPI_UINT8_T", int8_t),
-    ROW(0x243, "MPI_CHAR", char, FTC_MPI_OPAQUE, FTC_MPI_I8, 0),
+    INTEGER(0x243, "MPI_CHAR", char),
     INTEGER(0x244, "MPI_SIGNED_CHAR", signed char),
     UNSIGNED(0x245, "MPI_UNSIGNED_CHAR", signed char),
     ROW(0x247, "MPI_BYTE", char, FTC_MPI_BYTES, FTC_MPI_U8, 0),
@@ -97,6 +99,12 @@ const struct ftc_mpi_basic ftc_mpi_basics[] = {
     FLOATING(0x2da, "MPI_REAL8", double, FTC_MPI_F64),
     COMPLEX(0x2db, "MPI_COMPLEX8", float complex, FTC_MPI_C32),
     COMPLEX(0x2e3, "MPI_COMPLEX16", double complex, FTC_MPI_C64),
+    OPAQUE(0x2ca, "MPI_REAL2", int16_t),
+    OPAQUE(0x2d3, "MPI_COMPLEX4", int32_t),
+    OPAQUE(0x2e0, "MPI_LOGICAL16", __float128),
+    OPAQUE(0x2e1, "MPI_INTEGER16", __float128),
+    OPAQUE(0x2e2, "MPI_REAL16", __float128),
+    OPAQUE(0x2eb, "MPI_COMPLEX32", struct two_quad),
 };
 /* clang-format on */
 

@@ -165,6 +165,15 @@ static void persistent(void)
     CHECK(index == MPI_UNDEFINED);
     MPI_Request_free(&request[0]);
     CHECK(request[0] == MPI_REQUEST_NULL);
+    int answer = rank == 0 ? 42 : 0;
+    MPI_Bcast_init(&answer, 1, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request[0]);
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request[1]);
+    MPI_Start(&request[rank % 2]); /* their starts need no common order */
+    MPI_Start(&request[1 - rank % 2]);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+    CHECK(answer == 42);
+    MPI_Request_free(&request[0]);
+    MPI_Request_free(&request[1]);
 }
 
 static void communicators(void)

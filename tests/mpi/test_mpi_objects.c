@@ -194,7 +194,7 @@ START_TEST(error_handlers)
     ck_assert_int_eq(handled, MPI_ERR_ROOT);
     ck_assert_ptr_eq(handled_on, copy);
     MPI_Comm_dup(copy, &child); /* a child has the handler of its parent */
-    ck_assert_int_eq(MPI_Allreduce(&rank, &rank, 1, MPI_CHAR, MPI_SUM, child), MPI_ERR_OP);
+    ck_assert_int_eq(MPI_Allreduce(&rank, &rank, 1, MPI_FLOAT, MPI_BAND, child), MPI_ERR_OP);
     ck_assert_ptr_eq(handled_on, child);
     MPI_Comm_call_errhandler(child, MPI_ERR_OTHER);
     ck_assert_int_eq(handled, MPI_ERR_OTHER);
