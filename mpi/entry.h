@@ -11,22 +11,20 @@
 /* The call does not go the short way, and nothing has happened yet. */
 #define FTC_MPI_SLOW (-1)
 
-/* The short way: a communicator on which failures are masked, a process where one thread calls at a
- * time, and a datatype and an operator that ftcoll has. The arguments then go to ftcoll as they
- * are. NULL: not so. */
-static inline ftc_comm *ftc_mpi_fast_comm(MPI_Comm comm)
+/* The short way: in a process where one thread calls at a time, with a datatype and an operator
+ * that ftcoll has, the arguments go to ftcoll as they are. NULL: not so. */
+static inline struct ftc_mpi_comm *ftc_mpi_fast_comm(MPI_Comm comm)
 {
-    const struct ftc_mpi_comm *c = ftc_mpi_process.world;
-    if (c == NULL || ftc_mpi_process.multiple)
+    struct ftc_mpi_comm *world = ftc_mpi_process.world;
+    if (world == NULL || ftc_mpi_process.multiple)
         return NULL;
-    if (comm != MPI_COMM_WORLD)
-        c = ftc_mpi_object(comm, FTC_MPI_COMM);
-    return c == NULL || c->raises ? NULL : c->native;
+    return comm == MPI_COMM_WORLD ? world : ftc_mpi_object(comm, FTC_MPI_COMM);
 }
 
-static inline int ftc_mpi_fast_outcome(int error)
+static inline int ftc_mpi_fast_outcome(struct ftc_mpi_comm *c, int error)
 {
-    return error == FTC_SUCCESS ? MPI_SUCCESS : ftc_mpi_error_from(error);
+    return error == FTC_SUCCESS && !c->raises ? MPI_SUCCESS
+                                              : ftc_mpi_comm_outcome(c, c->native, error);
 }
 
 static inline const struct ftc_mpi_basic *ftc_mpi_fast_type(MPI_Datatype datatype, MPI_Count count)
@@ -49,44 +47,45 @@ static inline ftc_type ftc_mpi_fast_operands(MPI_Datatype datatype, MPI_Count co
 
 static inline int ftc_mpi_fast_barrier(MPI_Comm comm)
 {
-    ftc_comm *native = ftc_mpi_fast_comm(comm);
-    return native == NULL ? FTC_MPI_SLOW : ftc_mpi_fast_outcome(ftc_barrier(native));
+    struct ftc_mpi_comm *c = ftc_mpi_fast_comm(comm);
+    return c == NULL ? FTC_MPI_SLOW : ftc_mpi_fast_outcome(c, ftc_barrier(c->native));
 }
 
 static inline int ftc_mpi_fast_bcast(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
                                      MPI_Comm comm)
 {
-    ftc_comm *native = ftc_mpi_fast_comm(comm);
+    struct ftc_mpi_comm *c = ftc_mpi_fast_comm(comm);
     const struct ftc_mpi_basic *basic = ftc_mpi_fast_type(datatype, count);
-    if (native == NULL || basic == NULL || basic->class == FTC_MPI_PAIR || root < 0 ||
-        root >= ftc_size(native))
+    if (c == NULL || basic == NULL || basic->class == FTC_MPI_PAIR || root < 0 || root >= c->size)
         return FTC_MPI_SLOW;
     return ftc_mpi_fast_outcome(
-        ftc_bcast(buffer, (size_t)count * basic->size, FTC_UINT8, root, native));
+        c, ftc_bcast(buffer, (size_t)count * basic->size, FTC_UINT8, root, c->native));
 }
 
 static inline int ftc_mpi_fast_allreduce(const void *sendbuf, void *recvbuf, MPI_Count count,
                                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     ftc_op native_op;
-    ftc_comm *native = ftc_mpi_fast_comm(comm);
+    struct ftc_mpi_comm *c = ftc_mpi_fast_comm(comm);
     ftc_type type = ftc_mpi_fast_operands(datatype, count, op, &native_op);
-    if (native == NULL || type == 0)
+    if (c == NULL || type == 0 || sendbuf == recvbuf)
         return FTC_MPI_SLOW;
-    return ftc_mpi_fast_outcome(ftc_allreduce(sendbuf == MPI_IN_PLACE ? FTC_IN_PLACE : sendbuf,
-                                              recvbuf, (size_t)count, type, native_op, native));
+    return ftc_mpi_fast_outcome(c,
+                                ftc_allreduce(sendbuf == MPI_IN_PLACE ? FTC_IN_PLACE : sendbuf,
+                                              recvbuf, (size_t)count, type, native_op, c->native));
 }
 
 static inline int ftc_mpi_fast_reduce(const void *sendbuf, void *recvbuf, MPI_Count count,
                                       MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
     ftc_op native_op;
-    ftc_comm *native = ftc_mpi_fast_comm(comm);
+    struct ftc_mpi_comm *c = ftc_mpi_fast_comm(comm);
     ftc_type type = ftc_mpi_fast_operands(datatype, count, op, &native_op);
-    if (native == NULL || type == 0 || root < 0 || root >= ftc_size(native))
+    if (c == NULL || type == 0 || sendbuf == recvbuf || root < 0 || root >= c->size)
         return FTC_MPI_SLOW;
-    return ftc_mpi_fast_outcome(ftc_reduce(sendbuf == MPI_IN_PLACE ? FTC_IN_PLACE : sendbuf,
-                                           recvbuf, (size_t)count, type, native_op, root, native));
+    return ftc_mpi_fast_outcome(c, ftc_reduce(sendbuf == MPI_IN_PLACE ? FTC_IN_PLACE : sendbuf,
+                                              recvbuf, (size_t)count, type, native_op, root,
+                                              c->native));
 }
 
 #endif

@@ -85,6 +85,14 @@ static void clear(struct ftc_mpi_plan *plan)
     plan->numbers = NULL;
 }
 
+/* Are there two buffers that are one? Then the result would change the input. */
+static bool is_aliased(const struct ftc_mpi_plan *plan)
+{
+    const struct ftc_mpi_side *send = &plan->send, *recv = &plan->recv;
+    return send->shape == FTC_MPI_EQUAL && recv->shape == FTC_MPI_EQUAL && send->bytes > 0 &&
+           recv->bytes > 0 && send->buffer != MPI_BOTTOM && send->buffer == recv->buffer;
+}
+
 static int make(struct ftc_mpi_plan *plan)
 {
     int rc = MPI_SUCCESS;
@@ -94,6 +102,8 @@ static int make(struct ftc_mpi_plan *plan)
         rc = ftc_mpi_plan_neighbours(plan);
     else if (plan->call.kind != FTC_MPI_BARRIER)
         rc = ftc_mpi_plan_move(plan);
+    if (rc == MPI_SUCCESS && is_aliased(plan))
+        rc = ftc_mpi_error(MPI_ERR_BUFFER, "one buffer is given twice: see MPI_IN_PLACE");
     if (rc != MPI_SUCCESS)
         clear(plan);
     return rc;

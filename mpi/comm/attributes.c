@@ -64,10 +64,7 @@ int ftc_mpi_comm_set_attr(struct ftc_mpi_comm *comm, int comm_keyval, void *attr
 
 int ftc_mpi_comm_get_attr(struct ftc_mpi_comm *c, int comm_keyval, void *attribute_val, int *flag)
 {
-    int rc = MPI_SUCCESS;
     int *value = predefined(comm_keyval);
-    if (rc != MPI_SUCCESS)
-        return rc;
     if (value == NULL)
         return ftc_mpi_attribute_get(&c->attributes, FTC_MPI_COMM, comm_keyval, attribute_val,
                                      flag);

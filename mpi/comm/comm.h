@@ -30,7 +30,6 @@ struct ftc_mpi_comm {
     struct ftc_mpi_errhandler *errhandler;
     struct ftc_mpi_group *group;       /* NULL until somebody asks */
     struct ftc_mpi_topology *topology; /* NULL: none */
-    struct ftc_mpi_info *info;         /* NULL: none */
     struct ftc_mpi_attributes attributes;
     char name[MPI_MAX_OBJECT_NAME];
     pthread_mutex_t lock; /* with MPI_THREAD_MULTIPLE: for calls of ftcoll on `native` */

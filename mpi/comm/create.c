@@ -39,21 +39,17 @@ int ftc_mpi_comm_part(struct ftc_mpi_comm *parent, int color, int key, MPI_Comm 
 
 int ftc_mpi_comm_split(struct ftc_mpi_comm *c, int color, int key, MPI_Comm *newcomm)
 {
-    int rc = MPI_SUCCESS;
-    if (rc == MPI_SUCCESS && color < 0 && color != MPI_UNDEFINED)
-        rc = ftc_mpi_error(MPI_ERR_ARG, "a color of %d is negative", color);
-    return rc != MPI_SUCCESS ? rc : ftc_mpi_comm_part(c, color, key, newcomm);
+    if (color < 0 && color != MPI_UNDEFINED)
+        return ftc_mpi_error(MPI_ERR_ARG, "a color of %d is negative", color);
+    return ftc_mpi_comm_part(c, color, key, newcomm);
 }
 
-/* Gives the copy what a copy has of the original: name, topology, info, attributes. After an error
+/* Gives the copy what a copy has of the original: topology and attributes. After an error
  * of a function of the program the copy is freed. */
-static int dress(struct ftc_mpi_comm *c, MPI_Info info, MPI_Comm *newcomm)
+static int dress(struct ftc_mpi_comm *c, MPI_Comm *newcomm)
 {
     struct ftc_mpi_comm *copy = ftc_mpi_comm_of(*newcomm);
-    const struct ftc_mpi_info *from = info == MPI_INFO_NULL ? c->info : ftc_mpi_info_of(info);
     int rc = MPI_SUCCESS;
-    if (from != NULL && (copy->info = ftc_mpi_info_copy(from)) == NULL)
-        rc = ftc_mpi_no_memory();
     if (c->topology != NULL && (copy->topology = ftc_mpi_topology_copy(c->topology)) == NULL)
         rc = ftc_mpi_no_memory();
     if (rc == MPI_SUCCESS)
@@ -69,12 +65,13 @@ static int dress(struct ftc_mpi_comm *c, MPI_Info info, MPI_Comm *newcomm)
 
 int ftc_mpi_comm_dup_with_info(struct ftc_mpi_comm *c, MPI_Info info, MPI_Comm *newcomm)
 {
+    (void)info; /* hints that are not known are ignored */
     ftc_comm *native = NULL;
     ftc_mpi_comm_enter(c);
     int error = ftc_comm_dup(c->native, &native);
     int rc = ftc_mpi_comm_child(c, error, native, newcomm);
     ftc_mpi_comm_leave(c);
-    return rc != MPI_SUCCESS ? rc : dress(c, info, newcomm);
+    return rc != MPI_SUCCESS ? rc : dress(c, newcomm);
 }
 
 int ftc_mpi_comm_dup(struct ftc_mpi_comm *comm, MPI_Comm *newcomm)
@@ -100,7 +97,7 @@ static int finish_creation(struct ftc_mpi_operation *operation, struct ftc_mpi_c
     int rc = ftc_mpi_comm_child(comm, error, creation->native, creation->place);
     comm->raises = raises;
     if (rc == MPI_SUCCESS && creation->copies)
-        rc = dress(comm, MPI_INFO_NULL, creation->place);
+        rc = dress(comm, creation->place);
     free(creation);
     return rc;
 }

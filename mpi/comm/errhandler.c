@@ -43,8 +43,8 @@ void ftc_mpi_comm_set_raises(struct ftc_mpi_comm *comm)
     comm->raises = !is_fatal(comm->errhandler);
 }
 
-/* For errors that belong to no communicator: self (MPI 5.0, 9.3), or world, which older programs give
- * a handler for this. */
+/* For errors that belong to no communicator: self (MPI 5.0, 9.3), or world, whose handler programs
+ * for older versions of MPI set. */
 static struct ftc_mpi_comm *default_comm(void)
 {
     struct ftc_mpi_comm *self = ftc_mpi_process.self;
@@ -128,12 +128,9 @@ int ftc_mpi_errhandler_free(MPI_Errhandler *errhandler)
 
 int ftc_mpi_comm_set_errhandler(struct ftc_mpi_comm *c, MPI_Errhandler errhandler)
 {
-    int rc = MPI_SUCCESS;
     struct ftc_mpi_errhandler *handler = find(errhandler);
-    if (rc == MPI_SUCCESS && handler == NULL)
-        rc = ftc_mpi_error(MPI_ERR_ERRHANDLER, "this is no error handler");
-    if (rc != MPI_SUCCESS)
-        return rc;
+    if (handler == NULL)
+        return ftc_mpi_error(MPI_ERR_ERRHANDLER, "this is no error handler");
     if (handler->handle == 0)
         ftc_mpi_object_hold(&handler->object);
     struct ftc_mpi_errhandler *before = c->errhandler;

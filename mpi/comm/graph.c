@@ -216,11 +216,9 @@ int ftc_mpi_dist_graph_create(struct ftc_mpi_comm *c, int n, const int sources[]
     int own_count = 0, count = 0;
     (void)info;
     (void)reorder;
-    int rc = MPI_SUCCESS;
-    for (int i = 0; rc == MPI_SUCCESS && i < n; i++)
+    for (int i = 0; i < n; i++)
         own_count += degrees[i];
-    if (rc == MPI_SUCCESS)
-        rc = check_ranks(c, n, sources);
+    int rc = check_ranks(c, n, sources);
     if (rc == MPI_SUCCESS)
         rc = check_ranks(c, own_count, destinations);
     if (rc != MPI_SUCCESS)

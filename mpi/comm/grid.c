@@ -15,6 +15,7 @@ int ftc_mpi_topology_check(const struct ftc_mpi_comm *c, int kind)
 int ftc_mpi_topology_give(struct ftc_mpi_comm *parent, const struct ftc_mpi_topology *topology,
                           int nodes, MPI_Comm *newcomm)
 {
+    *newcomm = MPI_COMM_NULL;
     if (nodes < 0 || nodes > parent->size)
         return ftc_mpi_error(MPI_ERR_TOPOLOGY, "the topology has more nodes than %s has ranks (%d)",
                              parent->name, parent->size);
