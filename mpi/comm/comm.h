@@ -87,6 +87,11 @@ int ftc_mpi_comm_child(struct ftc_mpi_comm *parent, int error, ftc_comm *child, 
 /* A part of the communicator, as ftc_comm_split() makes it; color -1: none. */
 int ftc_mpi_comm_part(struct ftc_mpi_comm *parent, int color, int key, MPI_Comm *out);
 
+/* MPI_ERRORS_ARE_FATAL, or MPI_ERRORS_ABORT. */
+static inline bool ftc_mpi_is_fatal(const struct ftc_mpi_errhandler *handler)
+{
+    return handler->handle == 0x141 || handler->handle == 0x142;
+}
 void ftc_mpi_errhandler_release(struct ftc_mpi_errhandler *handler);
 extern struct ftc_mpi_errhandler ftc_mpi_errors_are_fatal;
 /* Sets what depends on the error handler. */

@@ -1,10 +1,7 @@
-/* Error handlers, and what happens when an error is raised. */
+/* Error handlers. */
 #include "mpi/comm/comm.h"
 
 #include "functions.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 #define PREDEFINED(number)                                                                         \
     {                                                                                              \
@@ -13,8 +10,6 @@
 struct ftc_mpi_errhandler ftc_mpi_errors_are_fatal = PREDEFINED(0x141);
 static struct ftc_mpi_errhandler errors_abort = PREDEFINED(0x142);
 static struct ftc_mpi_errhandler errors_return = PREDEFINED(0x143);
-
-static _Thread_local struct ftc_mpi_comm *blamed; /* by ftc_mpi_error_on() */
 
 static struct ftc_mpi_errhandler *find(MPI_Errhandler handle)
 {
@@ -32,75 +27,10 @@ void ftc_mpi_errhandler_release(struct ftc_mpi_errhandler *handler)
         ftc_mpi_object_free(&handler->object);
 }
 
-static bool is_fatal(const struct ftc_mpi_errhandler *handler)
-{
-    return handler == &ftc_mpi_errors_are_fatal || handler == &errors_abort;
-}
-
 /* docs/design/mpi.md, "When a rank dies". */
 void ftc_mpi_comm_set_raises(struct ftc_mpi_comm *comm)
 {
-    comm->raises = !is_fatal(comm->errhandler);
-}
-
-/* For errors that belong to no communicator: self (MPI 5.0, 9.3), or world, whose handler programs
- * for older versions of MPI set. */
-static struct ftc_mpi_comm *default_comm(void)
-{
-    struct ftc_mpi_comm *self = ftc_mpi_process.self;
-    return self != NULL && self->errhandler != &ftc_mpi_errors_are_fatal ? self
-                                                                         : ftc_mpi_process.world;
-}
-
-/* The communicator that the error belongs to; NULL: there is none at all. */
-static struct ftc_mpi_comm *choose(MPI_Comm comm)
-{
-    struct ftc_mpi_comm *c = blamed;
-    blamed = NULL;
-    if (ftc_mpi_process.state != FTC_MPI_RUNNING)
-        return NULL;
-    if (c == NULL && comm != MPI_COMM_SELF)
-        c = ftc_mpi_comm_of(comm);
-    return c == NULL ? default_comm() : c;
-}
-
-int ftc_mpi_error_on(struct ftc_mpi_comm *comm, int code)
-{
-    blamed = comm;
-    return code;
-}
-
-static void end_job(const struct ftc_mpi_comm *c, int code, const char *function)
-{
-    const char *text = ftc_mpi_error_text(code), *cause = ftc_mpi_error_cause();
-    fflush(stdout);
-    fprintf(stderr, "ftcoll: rank %d: %s on %s: %s%s%s\n",
-            c == NULL ? 0 : ftc_mpi_process.world->rank, function,
-            c == NULL       ? "no communicator (MPI does not run)"
-            : *c->name == 0 ? ftc_comm_name(c->native)
-                            : c->name,
-            text == NULL ? "error" : text, *cause == '\0' ? "" : ": ", cause);
-    fflush(stderr);
-    int exit_code = code > 0 && code < 113 ? code : 1;
-    if (c != NULL)
-        ftc_abort(ftc_mpi_process.world->native, exit_code);
-    exit(exit_code);
-}
-
-int ftc_mpi_raise(MPI_Comm comm, int code, const char *function)
-{
-    struct ftc_mpi_comm *c = choose(comm);
-    if (c == NULL || is_fatal(c->errhandler))
-        end_job(c, code, function);
-    if (c->errhandler == &errors_return)
-        return code;
-    struct ftc_mpi_errhandler *handler = c->errhandler;
-    MPI_Comm handle = ftc_mpi_comm_handle(c);
-    int seen = code;
-    ftc_mpi_object_hold(&handler->object); /* the function may free it, or set another one */
-    handler->function(&handle, &seen, function);
-    ftc_mpi_errhandler_release(handler);
-    return code;
+    comm->raises = !ftc_mpi_is_fatal(comm->errhandler);
 }
 
 int ftc_mpi_comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
@@ -148,12 +78,5 @@ int ftc_mpi_comm_get_errhandler(struct ftc_mpi_comm *c, MPI_Errhandler *errhandl
     }
     ftc_mpi_object_hold(&c->errhandler->object);
     *errhandler = (MPI_Errhandler)c->errhandler;
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_comm_call_errhandler(struct ftc_mpi_comm *c, int errorcode)
-{
-    ftc_mpi_error(errorcode, "the program raised it");
-    ftc_mpi_raise(ftc_mpi_comm_handle(c), errorcode, "MPI_Comm_call_errhandler");
     return MPI_SUCCESS;
 }
