@@ -1,19 +1,21 @@
 /*
  * Compute the temperature of a plate whose rim is held warm, by relaxation. The rows of the plate
- * are spread over the ranks. When ranks die, the survivors share out all rows anew, go on, and
- * reach the same temperatures.
+ * are spread over the ranks, which send their borders to each other. When ranks die, the survivors
+ * share out all rows anew, go on, and reach the same temperatures.
  *
  *     ftrun -np 8 -f 2 --kill 3@0.2 --kill 5@0.4 ./heat 24 1
  *
  * arguments: rows and columns within the rim (default 24), pause after each step in milliseconds
  * (default 0)
  *
- *   - In a step each rank relaxes its own rows. Then one allreduce brings to all ranks the first
- *     and the last row of every rank, the squared change, and a 1 in a place of each rank's own. If
- *     the 1 of a rank is missing, that rank has died, and its edge rows are missing too.
- *   - In that case, and at the end, one more allreduce gathers all rows. The rows of a dead rank
- *     are those that were gathered last, or cold if none were. Every survivor has the same rows and
- *     the same agreed failed set, so each one takes its share of the rows without asking.
+ *   - In a step each rank relaxes its own rows, and exchanges its first and its last row with the
+ *     ranks beside it. Then one allreduce brings to all ranks the squared change, how many ranks
+ *     lack a row, and a 1 in a place of each rank's own. If the 1 of a rank is missing, that rank
+ *     has died.
+ *   - If a rank has died or a row is lacking, and at the end, one more allreduce gathers all rows.
+ *     The rows of a dead rank are those that were gathered last, or cold if none were. Every
+ *     survivor has the same rows and the same agreed failed set, so each one takes its share of the
+ *     rows without asking.
  *   - Relaxation reaches the same end from any beginning. So lost rows cost steps, not correctness.
  *     A computation without this property reads lost rows from a checkpoint: see checkpoint.c.
  */
@@ -26,6 +28,8 @@
 #include <time.h>
 
 #define ENOUGH 1e-20 /* stop when a step's squared change, summed over all cells, is less */
+
+enum { UP, DOWN }; /* tags: to the rank before this one, and to the one behind it */
 
 struct plate {
     ftc_comm *world;
@@ -59,6 +63,12 @@ static void rows_of(const struct plate *p, int rank, int *first, int *last)
     *last = 1 + (before + 1) * p->n / owners;
 }
 
+static void give_up(const struct plate *p)
+{
+    fprintf(stderr, "heat: rank %d: %s\n", p->rank, ftc_last_error());
+    ftc_abort(p->world, 1);
+}
+
 /* Sum p->sum over the ranks. It holds `count` numbers, and behind them a 1 in the place of each
  * rank that is in the sum. Returns true if all owners are in it. */
 static bool everybody(struct plate *p, size_t count)
@@ -66,10 +76,8 @@ static bool everybody(struct plate *p, size_t count)
     bool all = true;
     p->sum[count + (size_t)p->rank] = 1;
     if (ftc_allreduce(FTC_IN_PLACE, p->sum, count + (size_t)p->size, FTC_DOUBLE, FTC_SUM,
-                      p->world) != 0) {
-        fprintf(stderr, "heat: rank %d: %s\n", p->rank, ftc_last_error());
-        ftc_abort(p->world, 1);
-    }
+                      p->world) != 0)
+        give_up(p);
     for (int i = 0; i < p->size; i++)
         all &= !p->owner[i] || p->sum[count + (size_t)i] == 1;
     return all;
@@ -120,38 +128,49 @@ static double relax(struct plate *p)
     return change;
 }
 
-/* Take over the edge rows of the owners next to this rank, before and behind it. */
-static void take_edges(struct plate *p, const double *edge)
+/* Begin to exchange one row with the rank `other`. */
+static void start_exchange(struct plate *p, int other, int tag, const double *edge, double *halo,
+                           ftc_request *requests[2])
 {
     size_t row = (size_t)p->width;
+    if (ftc_irecv(halo, row, FTC_DOUBLE, other, tag == UP ? DOWN : UP, p->world, &requests[0]) !=
+            0 ||
+        ftc_isend(edge, row, FTC_DOUBLE, other, tag, p->world, &requests[1]) != 0)
+        give_up(p);
+}
+
+/* Send this rank's edge rows to the owners next to it, before and behind it, and get theirs.
+ * Returns false if a row did not come. */
+static bool exchange_edges(struct plate *p)
+{
+    size_t row = (size_t)p->width, first = (size_t)p->first, last = (size_t)p->last;
     int before = p->rank - 1, behind = p->rank + 1;
+    ftc_request *requests[4] = {NULL};
     while (before >= 0 && !p->owner[before])
         before--;
     while (behind < p->size && !p->owner[behind])
         behind++;
     if (before >= 0)
-        memcpy(&p->cell[(size_t)(p->first - 1) * row], edge + ((size_t)before * 2 + 1) * row,
-               row * sizeof(double));
+        start_exchange(p, before, UP, &p->cell[first * row], &p->cell[(first - 1) * row], requests);
     if (behind < p->size)
-        memcpy(&p->cell[(size_t)p->last * row], edge + (size_t)behind * 2 * row,
-               row * sizeof(double));
+        start_exchange(p, behind, DOWN, &p->cell[(last - 1) * row], &p->cell[last * row],
+                       requests + 2);
+    int rc = ftc_wait_all(4, requests, NULL);
+    if (rc != FTC_SUCCESS && rc != FTC_ERR_RANK_FAILED)
+        give_up(p);
+    return rc == FTC_SUCCESS;
 }
 
-/* One step. Returns true if all owners took part and the change was less than ENOUGH. */
+/* One step. Returns true if all owners took part, all rows came, and the change was less than
+ * ENOUGH. */
 static bool step(struct plate *p)
 {
-    size_t row = (size_t)p->width, edges = (size_t)p->size * 2 * row;
-    memset(p->sum, 0, (edges + 1 + (size_t)p->size) * sizeof(double));
-    p->sum[edges] = relax(p);
-    memcpy(&p->sum[(size_t)p->rank * 2 * row], &p->cell[(size_t)p->first * row],
-           row * sizeof(double));
-    memcpy(&p->sum[((size_t)p->rank * 2 + 1) * row], &p->cell[(size_t)(p->last - 1) * row],
-           row * sizeof(double));
+    memset(p->sum, 0, (2 + (size_t)p->size) * sizeof(double));
+    p->sum[0] = relax(p);
+    p->sum[1] = exchange_edges(p) ? 0 : 1;
     p->steps++;
-    if (everybody(p, edges + 1)) {
-        take_edges(p, p->sum);
-        return p->sum[edges] < ENOUGH;
-    }
+    if (everybody(p, 2) && p->sum[1] == 0)
+        return p->sum[0] < ENOUGH;
     gather(p);
     return false;
 }
@@ -162,7 +181,7 @@ static bool prepare(struct plate *p, int n)
     p->n = n;
     p->width = n + 2;
     p->owner = malloc(size * sizeof(bool));
-    p->cell = calloc(width * (3 * width + 2 * size) + size + 1, sizeof(double));
+    p->cell = calloc(3 * width * width + size + 1, sizeof(double));
     if (p->owner == NULL || p->cell == NULL)
         return false;
     p->known = p->cell + width * width;
