@@ -36,6 +36,13 @@ rule() {
     [ "$(rule 0 "retry")" -ge 1 ]
 }
 
+# ranks_are JOB COUNT CONDITION: so many ranks are as the condition says.
+ranks_are() {
+    "$STATUS" --json --no-sample "$1" | jq -ne "[input.jobs[0].ranks[] | select($3)] | length == $2" >/dev/null
+}
+
+# A launcher fences a rank before it declares it failed. A rank that is declared and goes on may post in
+# a round that others have decided without it. So rank 2 stands still until they know.
 declare_rank_2() { # ALGORITHM
     FTCOLL_COLLECTIVES_ALGORITHM=$1 timeout -s KILL 60 "$FTRUN" -np 4 -f 1 --report "$report" "$LOOP" 400 10 >"$BATS_TEST_TMPDIR/output" 2>&1 &
     job=$!
@@ -44,12 +51,17 @@ declare_rank_2() { # ALGORITHM
         [ "$SECONDS" -lt "$deadline" ]
     done
     name=${segment##*/ftcoll-"$(id -u)"-}
-    until "$STATUS" --json --no-sample "$name" | jq -ne '[input.jobs[0].ranks[] | select(.state == "joined")] | length == 4' >/dev/null; do
-        [ "$SECONDS" -lt "$deadline" ]
-    done
-    "$DECLARE" "$name" 2
-    wait "$job"
+    until ranks_are "$name" 4 '.state == "joined" and .called > 0'; do [ "$SECONDS" -lt "$deadline" ]; done
+    local rank_2
+    rank_2=$("$STATUS" --json --no-sample "$name" | jq ".jobs[0].ranks[2].pid")
+    kill -STOP "$rank_2"
+    "$DECLARE" "$name" 2 &
+    until ranks_are "$name" 3 ".activity.agreed_failed == 1"; do [ "$SECONDS" -lt "$deadline" ]; done
+    kill -CONT "$rank_2"
+    local code=0
+    wait "$job" || code=$?
     cat "$BATS_TEST_TMPDIR/output"
+    [ "$code" -eq 0 ]
     [ "$(jq -r '.ranks[2].code' "$report")" -eq 113 ]
     [ "$(jq '.exit_code' "$report")" -eq 0 ]
     grep -q "this process was declared failed" "$BATS_TEST_TMPDIR/output"
