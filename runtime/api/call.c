@@ -146,12 +146,6 @@ FTC_HOT int ftc_call_end(const struct ftc_comm *comm, int rc)
     return rc;
 }
 
-uint64_t ftc_call_number(const struct ftc_comm *comm)
-{
-    return comm->board != NULL ? ftc_board_operations(comm->board)
-                               : ftc_member_next_op(comm->member);
-}
-
 int ftc_call_revoked(struct ftc_comm *comm)
 {
     ftc_call_enter(comm);
@@ -226,7 +220,8 @@ static FTC_ONE_PLACE void probe_end(int kind, uint64_t number, uint64_t size, in
 
 FTC_HOT uint64_t ftc_call_starts(struct ftc_comm *comm, const struct ftc_signature *signature)
 {
-    uint64_t number = FTC_PROBES ? ftc_call_number(comm) : 0;
+    /* Without the lock: a revoke may replace the member at this moment. */
+    uint64_t number = FTC_PROBES ? atomic_load_explicit(&comm->called, memory_order_relaxed) : 0;
 
     if (FTC_PROBES)
         probe_start(signature->kind, number, signature->size);

@@ -44,9 +44,6 @@ int ftc_call_detour(struct ftc_comm *comm);
 /* Puts the cause of `rc`, which `call` has returned, into words (ftc_last_error()). Returns it. */
 int ftc_call_explain(struct ftc_comm *comm, const struct ftc_call *call, int rc);
 
-/* The number of the next operation, from 0 on. For the calling thread; needs no lock. */
-uint64_t ftc_call_number(const struct ftc_comm *comm);
-
 /* Tell tracers that a call of the API starts, or ends with `rc`, and record it in the history.
  * `signature` stays as it is until the end. The first returns the number for the second, which
  * returns `rc`. */

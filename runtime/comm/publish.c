@@ -378,9 +378,9 @@ void ftc_publish_ballot(struct ftc_comm *comm, const struct ftc_epoch *entered)
 
 FTC_HOT void ftc_publish_called(struct ftc_comm *comm, uint64_t calls)
 {
+    STORE(comm->called, calls);
     if (comm->process->alone)
         return;
-    STORE(comm->called, calls);
     if (!is_part(comm))
         STORE(comm->process->slot->called, calls);
     if (comm->board == NULL)
