@@ -195,7 +195,7 @@ static int plan_new(const struct ftc_mpi_call *call, bool persistent, struct ftc
 
 int ftc_mpi_call_start(const struct ftc_mpi_call *call, MPI_Request *request)
 {
-    struct ftc_mpi_plan *plan;
+    struct ftc_mpi_plan *plan = NULL;
     ftc_request *native = NULL;
     int rc = plan_new(call, false, &plan);
     if (rc != MPI_SUCCESS)
@@ -213,7 +213,7 @@ int ftc_mpi_call_start(const struct ftc_mpi_call *call, MPI_Request *request)
  * each start. */
 int ftc_mpi_call_init(const struct ftc_mpi_call *call, MPI_Info info, MPI_Request *request)
 {
-    struct ftc_mpi_plan *plan;
+    struct ftc_mpi_plan *plan = NULL;
     (void)info;
     int rc = plan_new(call, true, &plan);
     if (rc != MPI_SUCCESS)

@@ -212,7 +212,7 @@ int ftc_mpi_comm_get_info(struct ftc_mpi_comm *c, MPI_Info *info_used)
 /* The object goes when no request refers to it any more. */
 int ftc_mpi_comm_free(MPI_Comm *comm)
 {
-    struct ftc_mpi_comm *c;
+    struct ftc_mpi_comm *c = NULL;
     int rc = ftc_mpi_comm_open(*comm, &c);
     if (rc == MPI_SUCCESS && (c == ftc_mpi_process.world || c == ftc_mpi_process.self))
         rc = ftc_mpi_error(MPI_ERR_COMM, "%s is predefined and cannot be freed", c->name);
