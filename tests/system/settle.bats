@@ -29,8 +29,15 @@ look() {
         kill -KILL "$(jq ".jobs[0].ranks[$rank].pid" json)"
         look ".ranks[0].agreed | length == $rank"
     done
-    echo $(($(jq '[.jobs[0].ranks[].returned] | max' json) + 300)) >last.new
+    # They stand still meanwhile, so that none is past the round that is named to all.
+    survivors=$(jq ".jobs[0].ranks[0, 4, 5].pid" json)
+    # shellcheck disable=SC2086 # words
+    kill -STOP $survivors
+    look ".ranks[0].called > 0"
+    echo $(($(jq "[.jobs[0].ranks[].called] | max" json) + 50)) >last.new
     mv last.new last
+    # shellcheck disable=SC2086 # words
+    kill -CONT $survivors
     wait "$pid"
     pid=
     cat out err
