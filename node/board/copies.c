@@ -62,3 +62,9 @@ bool ftc_board_may_copy(struct ftc_board *b, int rank)
     ftc_board_look(b);
     return !ftc_set_has(&b->known, rank) || FTC_BOARD_MUTATED(COPIES_THE_DEAD);
 }
+
+bool ftc_board_copied_dead(struct ftc_board *b, int rank)
+{
+    ftc_board_look(b);
+    return ftc_set_has(&b->known, rank) && !FTC_BOARD_MUTATED(DIRECT_DEATH_UNSEEN);
+}

@@ -165,12 +165,10 @@ static void copy_own(struct ftc_board *b, size_t place, size_t size)
         memcpy(b->receive + place, own, size);
 }
 
-/* A copy from a process that was declared meanwhile may be of another one with its pid. */
 static bool has_died(struct ftc_board *b, const struct phase *phase)
 {
-    ftc_board_look(b);
     for (int i = 0; i < phase->ranks; i++)
-        if (ftc_set_has(&b->known, phase->rank[i]) && !FTC_BOARD_MUTATED(DIRECT_DEATH_UNSEEN))
+        if (ftc_board_copied_dead(b, phase->rank[i]))
             return true;
     return false;
 }

@@ -269,6 +269,9 @@ bool ftc_board_is_offer(struct ftc_board *b, int rank, const struct ftc_board_of
 /* May this rank copy from and to `rank`? Not if it is in L: its pid may soon be that of another
  * process. */
 bool ftc_board_may_copy(struct ftc_board *b, int rank);
+/* Asked after a copy: was `rank` declared meanwhile? Then the copy may be of another process with
+ * its pid, and counts for nothing. */
+bool ftc_board_copied_dead(struct ftc_board *b, int rank);
 
 /* --- board/direct.c --- */
 

@@ -85,7 +85,8 @@ static bool combine_piece(struct ftc_board *b, const unsigned char *input, unsig
     bool lower = b->rank < partner(b);
 
     if (!still_there(b) ||
-        host->copy_from(host->arg, partner(b), read, theirs->input + at, size) != FTC_COPIED)
+        host->copy_from(host->arg, partner(b), read, theirs->input + at, size) != FTC_COPIED ||
+        ftc_board_copied_dead(b, partner(b)))
         return false;
     ftc_board_combine_two(b->call, lower ? input + at : read, lower ? read : input + at, out, size);
     if (theirs->output == 0)
