@@ -119,8 +119,8 @@ struct ftc_comm {
     struct ftc_started_call *started; /* NULL: none */
     /* The creation of a group, which may go on beside it (communicators.md, C11). NULL: none. */
     struct ftc_started_call *started_group;
-    bool told;                        /* its callers know of a revoke (communicators.md, C8) */
-    bool revoked_here;                /* `revoker` called ftc_comm_revoke(), and knows by that */
+    bool told;         /* its callers know of a revoke (communicators.md, C8) */
+    bool revoked_here; /* `revoker` called ftc_comm_revoke(), and knows by that */
     pthread_t revoker;
     struct {
         struct ftc_queued_operation *first, *last;
