@@ -38,7 +38,7 @@ struct ftc_arrival {
     struct ftc_matching_message message;
 };
 
-/* What the engine knows of another rank, or of its own one. Made when it is first needed. */
+/* The state that an engine has for each rank, its own one too. Made when it is first needed. */
 struct ftc_matching_peer {
     struct ftc_link posted;    /* receives from this rank that have taken no message */
     struct ftc_link arrivals;  /* its unexpected messages */

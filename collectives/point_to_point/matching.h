@@ -30,7 +30,7 @@
 
 #define FTC_MATCHING_ANY (-1) /* rank or tag of a receive */
 
-/* What an eager message counts beside its size (P3). */
+/* An eager message counts so many bytes beside its size (P3). */
 #define FTC_MATCHING_OVERHEAD 64
 
 struct ftc_matching;
@@ -156,7 +156,8 @@ bool ftc_matching_probe(const struct ftc_matching *matching, int from, int tag, 
 bool ftc_matching_is_gone(const struct ftc_matching *matching, int rank); /* notice was given */
 uint64_t
 ftc_matching_ended(const struct ftc_matching *matching); /* how many transfers have ended */
-/* What this rank keeps of messages of `from`, as P3 counts it, and how many of READY. For tests. */
+/* The bytes of unexpected messages of `from`, as P3 counts them. *ready: how many came as READY.
+ * For tests. */
 size_t ftc_matching_kept(const struct ftc_matching *matching, int from, size_t *ready);
 
 #endif

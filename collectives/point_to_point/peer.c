@@ -1,4 +1,4 @@
-/* What the engine knows of other ranks, and the end of a transfer. */
+/* The state for each rank, and the end of a transfer. */
 #include <stdlib.h>
 
 #include "collectives/point_to_point/internal.h"

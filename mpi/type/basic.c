@@ -6,16 +6,20 @@
 
 /* clang-format off */
 #define SIGNED_OF(type) \
-    (sizeof(type) == 1 ? FTC_MPI_I8 : sizeof(type) == 2 ? FTC_MPI_I16 : sizeof(type) == 4 ? FTC_MPI_I32 : FTC_MPI_I64)
-#define NATIVE_OF(number) ((number) == FTC_MPI_I8 ? FTC_INT8 : (number) == FTC_MPI_I16 ? FTC_INT16 : \
+    (sizeof(type) == 1 ? FTC_MPI_I8 : sizeof(type) == 2 ? FTC_MPI_I16 : \
+    sizeof(type) == 4 ? FTC_MPI_I32 : FTC_MPI_I64)
+#define NATIVE_OF(number) \
+    ((number) == FTC_MPI_I8 ? FTC_INT8 : (number) == FTC_MPI_I16 ? FTC_INT16 : \
     (number) == FTC_MPI_I32 ? FTC_INT32 : (number) == FTC_MPI_I64 ? FTC_INT64 : \
     (number) == FTC_MPI_U8 ? FTC_UINT8 : (number) == FTC_MPI_U16 ? FTC_UINT16 : \
     (number) == FTC_MPI_U32 ? FTC_UINT32 : (number) == FTC_MPI_U64 ? FTC_UINT64 : \
     (number) == FTC_MPI_F32 ? FTC_FLOAT : (number) == FTC_MPI_F64 ? FTC_DOUBLE : 0)
 #define ROW(handle, name, type, class, number, external) \
-    { handle, name, sizeof(type), _Alignof(type), class, number, NATIVE_OF(number), 0, 0, 0, external }
+    { handle, name, sizeof(type), _Alignof(type), class, number, \
+      NATIVE_OF(number), 0, 0, 0, external }
 #define INTEGER(handle, name, type) ROW(handle, name, type, FTC_MPI_INTEGER, SIGNED_OF(type), 0)
-#define UNSIGNED(handle, name, type) ROW(handle, name, type, FTC_MPI_INTEGER, SIGNED_OF(type) + 4, 0)
+#define UNSIGNED(handle, name, type) \
+    ROW(handle, name, type, FTC_MPI_INTEGER, SIGNED_OF(type) + 4, 0)
 #define FLOATING(handle, name, type, number) ROW(handle, name, type, FTC_MPI_FLOATING, number, 0)
 #define COMPLEX(handle, name, type, number) ROW(handle, name, type, FTC_MPI_COMPLEX, number, 0)
 #define OPAQUE(handle, name, type) ROW(handle, name, type, FTC_MPI_OPAQUE, FTC_MPI_NO_NUMBER, 0)
