@@ -56,6 +56,13 @@ enum ftc_config_correction {
 /* What carries multicast datagrams. */
 enum ftc_multicast_transport { FTC_MULTICAST_UDP, FTC_MULTICAST_VERBS, FTC_MULTICAST_OFF };
 
+/* mpi.failures */
+enum ftc_config_mpi_failures {
+    FTC_CONFIG_MPI_FAILURES_AUTO,
+    FTC_CONFIG_MPI_FAILURES_MASK,
+    FTC_CONFIG_MPI_FAILURES_RAISE,
+};
+
 #define FTC_CONFIG_SYSTEM_FILE "/etc/ftcoll.ini"
 
 #define FTC_CONFIG_PPM        INT64_C(1000000) /* 100 % in parts per million */
@@ -130,11 +137,12 @@ struct ftc_config {
     char tcp_congestion[FTC_CONFIG_STRING_MAX + 1]; /* transport.tcp_congestion; empty: chosen */
     char verbs_device[FTC_CONFIG_STRING_MAX + 1];   /* transport.verbs_device; empty: the first */
     int64_t verbs_port;                             /* transport.verbs_port: first port; 0: any */
-    int64_t verbs_port_last;      /* transport.verbs_port_last; 0: the first alone */
-    int64_t verbs_memory;         /* transport.verbs_memory: bytes; 0: set by the number of ranks */
-    int64_t verbs_timeout_ms;     /* transport.verbs_timeout_ms */
-    bool history;                 /* trace.history */
-    enum ftc_log_level log_level; /* log.level */
+    int64_t verbs_port_last;  /* transport.verbs_port_last; 0: the first alone */
+    int64_t verbs_memory;     /* transport.verbs_memory: bytes; 0: set by the number of ranks */
+    int64_t verbs_timeout_ms; /* transport.verbs_timeout_ms */
+    enum ftc_config_mpi_failures mpi_failures; /* mpi.failures */
+    bool history;                              /* trace.history */
+    enum ftc_log_level log_level;              /* log.level */
 };
 
 enum ftc_config_type {

@@ -210,6 +210,11 @@
         "or head; in gossip aggregation it is input, flow, weight, checksum, estimate, message "
         "or head. random turns one over in each operation of gossip."),
 
+    ENUM("mpi", "failures", NOTHING, mpi_failures, mpi_failures_names, "auto",
+        "What a program of MPI is told when a rank fails. mask: nothing, the rank is left out. raise: "
+        "the error MPIX_ERR_PROC_FAILED. auto: mask where errors of the communicator are fatal, and "
+        "raise where the program handles them."),
+
     BOOL("trace", "history", PEERS, history, "on",
         "Record the last operations of each rank in shared memory, for ftcoll-status --history, "
         "ftrun --timeout, --report and --trace."),

@@ -20,6 +20,7 @@ static const char *const correction_names[] = {"auto",    "none",      "opportun
                                                "checked", "throttled", "failure-proof", "delayed",
                                                "ring",    NULL};
 static const char *const bound_names[] = {"rounds", "time", NULL};
+static const char *const mpi_failures_names[] = {"auto", "mask", "raise", NULL};
 static const char *const rotation_names[] = {"first", "spread", NULL};
 static const char *const prepare_names[] = {"direct", "tree", NULL};
 static const char *const algorithm_names[] = {"auto", "board", "corrected", NULL};

@@ -205,6 +205,14 @@ FTC_API int ftc_rank(const ftc_comm *comm);
  * */
 FTC_API int ftc_size(const ftc_comm *comm);
 
+/*
+ * Copy the value of a setting of this job to `value`, which has room for `size` bytes with the 0 at
+ * its end: as text, in the form that `ftrun --print-config` shows. `name` has the section and the
+ * key, such as "detector.fence"; ftcoll.ini(5) lists all. The call is local.
+ * Errors: FTC_ERR_ARG (also: there is no such setting), FTC_ERR_SIZE.
+ */
+FTC_API int ftc_setting(const ftc_comm *comm, const char *name, char *value, size_t size);
+
 /* --- collectives --- */
 
 /*

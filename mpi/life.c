@@ -10,6 +10,17 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What the setting mpi.failures of the job says. */
+static enum ftc_mpi_failures read_failures(const ftc_comm *world)
+{
+    char value[8];
+    if (ftc_setting(world, "mpi.failures", value, sizeof value) != FTC_SUCCESS)
+        return FTC_MPI_FAILURES_AUTO;
+    return strcmp(value, "mask") == 0    ? FTC_MPI_FAILURES_MASK
+           : strcmp(value, "raise") == 0 ? FTC_MPI_FAILURES_RAISE
+                                         : FTC_MPI_FAILURES_AUTO;
+}
+
 int ftc_mpi_init_thread(int *argc, char ***argv, int required, int *provided)
 {
     ftc_comm *native;
@@ -20,6 +31,7 @@ int ftc_mpi_init_thread(int *argc, char ***argv, int required, int *provided)
     int rc = ftc_mpi_error_from(ftc_init(NULL, &native));
     if (rc != MPI_SUCCESS)
         return rc;
+    ftc_mpi_process.failures = read_failures(native);
     ftc_mpi_process.thread_level = required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE : required;
     ftc_mpi_process.multiple = ftc_mpi_process.thread_level == MPI_THREAD_MULTIPLE;
     ftc_mpi_process.main_thread = pthread_self();

@@ -10,8 +10,6 @@
 /* The tag of the communicator of MPI_COMM_SELF. A group of one rank meets nobody. */
 #define SELF_TAG 0x73656c66
 
-struct ftc_mpi_process ftc_mpi_process;
-
 struct ftc_mpi_comm *ftc_mpi_comm_self(void)
 {
     ftc_comm *native;

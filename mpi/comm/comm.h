@@ -35,10 +35,14 @@ struct ftc_mpi_comm {
     pthread_mutex_t lock; /* with MPI_THREAD_MULTIPLE: for calls of ftcoll on `native` */
 };
 
+/* The setting mpi.failures. */
+enum ftc_mpi_failures { FTC_MPI_FAILURES_AUTO, FTC_MPI_FAILURES_MASK, FTC_MPI_FAILURES_RAISE };
+
 extern struct ftc_mpi_process {
     enum { FTC_MPI_BEFORE, FTC_MPI_RUNNING, FTC_MPI_AFTER } state;
     int thread_level;
     bool multiple; /* several threads may call at once */
+    enum ftc_mpi_failures failures;
     pthread_t main_thread;
     struct ftc_mpi_comm *world, *self;
 } ftc_mpi_process;

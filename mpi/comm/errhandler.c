@@ -30,7 +30,9 @@ void ftc_mpi_errhandler_release(struct ftc_mpi_errhandler *handler)
 /* docs/design/mpi.md, "When a rank dies". */
 void ftc_mpi_comm_set_raises(struct ftc_mpi_comm *comm)
 {
-    comm->raises = !ftc_mpi_is_fatal(comm->errhandler);
+    enum ftc_mpi_failures failures = ftc_mpi_process.failures;
+    comm->raises = failures == FTC_MPI_FAILURES_AUTO ? !ftc_mpi_is_fatal(comm->errhandler)
+                                                     : failures == FTC_MPI_FAILURES_RAISE;
 }
 
 int ftc_mpi_comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,

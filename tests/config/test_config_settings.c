@@ -109,6 +109,7 @@ static const char *const changed_values[] = {
     "drill.multicast_foreign=20.5%",
     "drill.seed=4611686018427387904",
     "drill.flip=3:flow:55@150,2:input.7:62@41/0",
+    "mpi.failures=raise",
     "trace.history=off",
     "log.level=trace",
 };

@@ -209,6 +209,7 @@ drill.multicast_corrupt=50 :: datagrams .datagrams.drill_other
 drill.multicast_foreign=50 :: datagrams .datagrams.foreign
 drill.seed=5 :: datagrams .datagrams.drill_lost --set drill.multicast_loss=50
 drill.flip=0:input:3@0 :: job -np 3 --set integrity.mode=checksum -- allreduce report
+mpi.failures=raise :: EFFECT_APP=$MPI_APP job -np 3 -- masked
 trace.history=off :: EFFECT_STATUS='"$STATUS" -n --json --history 0 "$FTCOLL_JOB_SEGMENT" | jq ".jobs[0].ranks[0].history == null"' job -np 2 -- barrier status
 log.level=info :: job -np 2 --set transport.order=verbs,tcp -- barrier; grep -o "info: .*" err
 TABLE

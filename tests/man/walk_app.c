@@ -144,6 +144,7 @@ static void reductions(ftc_comm *world, int size)
 
 static int all_is_well(ftc_comm *world, long number)
 {
+    char setting[8];
     int32_t value = ftc_rank(world) == 0 ? 42 : 0;
     int size = SEE(FTC_SUCCESS, ftc_size, (world)), failed = -1, count = -1;
     ftc_report report = {.struct_size = sizeof(report)};
@@ -159,6 +160,8 @@ static int all_is_well(ftc_comm *world, long number)
     MUST(value == 42);
     SEE(FTC_SUCCESS, ftc_barrier, (world));
     SEE(FTC_SUCCESS, ftc_last_report, (world, &report));
+    SEE(FTC_SUCCESS, ftc_setting, (world, "detector.fence", setting, sizeof(setting)));
+    MUST(strcmp(setting, "on") == 0);
     MUST(report.failed_count == 0);
     SEE(FTC_SUCCESS, ftc_validate_local, (world, &failed));
     SEE(FTC_SUCCESS, ftc_validate_global, (world, &failed));
@@ -225,6 +228,7 @@ static int wrong_arguments(ftc_comm *world, long number)
     ftc_gossip_report gossip = {.struct_size = 0};
     ftc_rank_info info;
     int count = -1;
+    char value[128];
 
     (void)number;
     wrong_reductions(world);
@@ -238,6 +242,9 @@ static int wrong_arguments(ftc_comm *world, long number)
     SEE(FTC_ERR_ARG, ftc_bcast, (&count, 1, FTC_INT32, -1, world));
     SEE(FTC_ERR_ARG, ftc_last_report, (world, &report));
     SEE(FTC_ERR_ARG, ftc_last_report, (world, NULL));
+    SEE(FTC_ERR_ARG, ftc_setting, (world, "job.none", value, sizeof(value)));
+    SEE(FTC_ERR_ARG, ftc_setting, (world, NULL, value, sizeof(value)));
+    SEE(FTC_ERR_SIZE, ftc_setting, (world, "job.f", value, 1));
     SEE(FTC_ERR_ARG, ftc_last_gossip_report, (world, &gossip));
     SEE(FTC_ERR_ARG, ftc_validate_local, (world, NULL));
     SEE(FTC_ERR_ARG, ftc_validate_global, (world, NULL));
@@ -254,6 +261,7 @@ static int wrong_arguments(ftc_comm *world, long number)
 static void all_refuse(ftc_comm *world, int code)
 {
     int32_t one = 1, sum = 0;
+    char value[128];
     double half = 0.5, mean = 0;
     ftc_report report = {.struct_size = sizeof(report)};
     ftc_gossip_report gossip = {.struct_size = sizeof(gossip)};
@@ -278,6 +286,7 @@ static void all_refuse(ftc_comm *world, int code)
     SEE(code, ftc_get_state_global, (world, FTC_RANK_OK, 0, &count, NULL));
     SEE(code, ftc_recognize, (world, 0, NULL));
     SEE(code, ftc_last_report, (world, &report));
+    SEE(code, ftc_setting, (world, "job.f", value, sizeof(value)));
     SEE(code, ftc_abort, (world, 7));
     SEE(code, ftc_finalize, (world));
 }

@@ -64,6 +64,13 @@ run_app() {
     run_app 4 3 raised
 }
 
+@test "the setting mpi.failures decides for all communicators" {
+    run timeout -s KILL 60 "$FTRUN" -np 4 --set mpi.failures=raise "$APP" masked 3>&-
+    echo "$status: $output"
+    [ "$status" -eq 101 ]
+    [[ $output == *"ranks have failed, rank 1 the first"* ]]
+}
+
 @test "a broadcast from a dead root ends the job with its words" {
     run timeout -s KILL 60 "$FTRUN" -np 4 "$APP" fatal 3>&-
     echo "$status: $output"
