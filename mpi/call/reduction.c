@@ -19,10 +19,12 @@ static size_t span(const struct ftc_mpi_type *type, size_t count)
 static void apply_unpacked(struct ftc_mpi_plan *plan, struct ftc_mpi_type *type, const void *in,
                            void *inout, size_t count)
 {
-    size_t bytes = span(type, count), wire = (size_t)type->layout->size * count;
+    size_t bytes = (span(type, count) + 31) & ~(size_t)15;
+    size_t wire = (size_t)type->layout->size * count;
     MPI_Aint reach = (MPI_Aint)(count - 1) * ftc_mpi_extent(type);
-    MPI_Aint before = -type->layout->low - (reach < 0 ? reach : 0);
-    char *memory = calloc(2, bytes + 1);
+    /* Rounded up, so that elements are aligned as they are in memory of the program. */
+    MPI_Aint before = (-type->layout->low - (reach < 0 ? reach : 0) + 15) & ~(MPI_Aint)15;
+    char *memory = calloc(2, bytes);
     if (memory == NULL)
         abort(); /* the operation cannot be given up any more */
     char *a = memory + before, *b = memory + bytes + before;

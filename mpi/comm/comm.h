@@ -60,7 +60,7 @@ MPI_Comm ftc_mpi_comm_handle(const struct ftc_mpi_comm *comm);
 /* The communicator in *out; MPI_ERR_COMM if the handle is none. */
 int ftc_mpi_comm_open(MPI_Comm comm, struct ftc_mpi_comm **out);
 
-/* A communicator around `native`, with the error handler of `parent` (NULL: that of all errors);
+/* A communicator around `native`, with the error handler of `parent` (or MPI_ERRORS_ARE_FATAL);
  * NULL: no memory, and `native` is freed. */
 struct ftc_mpi_comm *ftc_mpi_comm_new(ftc_comm *native, const struct ftc_mpi_comm *parent);
 void ftc_mpi_comm_release(struct ftc_mpi_comm *comm);

@@ -44,8 +44,8 @@ int ftc_mpi_comm_split(struct ftc_mpi_comm *c, int color, int key, MPI_Comm *new
     return ftc_mpi_comm_part(c, color, key, newcomm);
 }
 
-/* Gives the copy what a copy has of the original: topology and attributes. After an error
- * of a function of the program the copy is freed. */
+/* Gives the copy the topology and the attributes. After an error of a function of the program the
+ * copy is freed. */
 static int dress(struct ftc_mpi_comm *c, MPI_Comm *newcomm)
 {
     struct ftc_mpi_comm *copy = ftc_mpi_comm_of(*newcomm);

@@ -57,11 +57,12 @@ int ftc_mpi_raise(MPI_Comm comm, int code, const char *function)
     struct ftc_mpi_comm *c = choose(comm);
     if (c == NULL || ftc_mpi_is_fatal(c->errhandler))
         end_job(c, code, function);
-    if (c->errhandler->handle == 0x143)
-        return code;
+    if (c->errhandler->handle == 0x143)       /* MPI_ERRORS_RETURN */
+        return ftc_mpi_error(code, "%s", ""); /* the cause is told once */
     struct ftc_mpi_errhandler *handler = c->errhandler;
     MPI_Comm handle = ftc_mpi_comm_handle(c);
     int seen = code;
+    ftc_mpi_error(code, "%s", "");         /* the cause is told once */
     ftc_mpi_object_hold(&handler->object); /* the function may free it, or set another one */
     handler->function(&handle, &seen, function);
     ftc_mpi_errhandler_release(handler);

@@ -55,24 +55,28 @@ static void release(struct ftc_mpi_request *r)
     ftc_mpi_object_free(&r->object);
 }
 
+/* A call of ftcoll for the request returned `error`. If the operation has ended, its results go to
+ * their places. If the call was refused, as in a child made by fork(), nothing is left to wait for.
+ */
+static void end(struct ftc_mpi_request *r, int error)
+{
+    if (r->native != NULL && error == FTC_SUCCESS)
+        return;
+    r->ended = true;
+    r->result = r->native != NULL ? ftc_mpi_error_from(error)
+                                  : r->operation->finish(r->operation, r->comm, error);
+}
+
 /* Has the operation ended? Then its results are in their places, and r->result says how. */
 static bool has_ended(struct ftc_mpi_request *r, bool wait)
 {
-    int done = 0, error = FTC_SUCCESS;
+    int done, error;
     if (r->ended)
         return true;
     ftc_mpi_comm_enter(r->comm);
-    if (wait && !ftc_mpi_process.multiple) {
-        error = ftc_wait(&r->native, NULL);
-        done = 1;
-    } else {
-        error = ftc_test(&r->native, &done, NULL);
-    }
-    if (done || error != FTC_SUCCESS) {
-        r->ended = true;
-        r->native = NULL;
-        r->result = r->operation->finish(r->operation, r->comm, error);
-    }
+    error = wait && !ftc_mpi_process.multiple ? ftc_wait(&r->native, NULL)
+                                              : ftc_test(&r->native, &done, NULL);
+    end(r, error);
     ftc_mpi_comm_leave(r->comm);
     return r->ended;
 }
@@ -217,14 +221,14 @@ static int await_any(int count, MPI_Request requests[])
         for (int i = 0; i < count; i++)
             natives[i] = active_of(requests[i]) == NULL ? NULL : active_of(requests[i])->native;
         error = ftc_wait_any(count, natives, &at, NULL);
-        free(natives);
         if (at >= 0) {
             struct ftc_mpi_request *r = active_of(requests[at]);
-            r->native = NULL;
-            r->ended = true;
-            r->result = r->operation->finish(r->operation, r->comm, error);
+            r->native = natives[at];
+            end(r, error);
+            free(natives);
             return at;
         }
+        free(natives);
     }
     while ((found = find_ended(count, requests)) == -1)
         sched_yield();

@@ -134,8 +134,8 @@ int ftc_mpi_group_compare(struct ftc_mpi_group *group1, struct ftc_mpi_group *gr
     return MPI_SUCCESS;
 }
 
-/* Union, intersection or difference: the processes of the first that are (in_both) or are not in
- * the second, or all; then, for the union, those of the second that are not in the first. */
+/* The processes of the first group that the second has (keep_common), and those that it has not
+ * (keep_own); then, with `append`, those of the second that the first has not. */
 static int combine(const struct ftc_mpi_group *group1, const struct ftc_mpi_group *group2,
                    bool keep_common, bool keep_own, bool append, MPI_Group *newgroup)
 {

@@ -189,77 +189,70 @@ static int finish(struct making *m, int rc, bool round_up, MPI_Datatype *newtype
     return rc;
 }
 
-int ftc_mpi_type_contiguous(MPI_Count count, struct ftc_mpi_type *old, MPI_Datatype *newtype)
+/* Blocks at equal steps, without a list of them. */
+static int vector(const struct ftc_mpi_contents *contents, MPI_Count count, MPI_Count blocklength,
+                  MPI_Aint stride, struct ftc_mpi_type *old, MPI_Datatype *newtype)
 {
-    struct making m;
-    int rc = begin(&m, MPI_COMBINER_CONTIGUOUS, 1, 1, 0, 1);
-    if (rc == MPI_SUCCESS) {
-        add_type(&m, old);
-        add_integer(&m, count);
-        m.blocks[0] = (struct ftc_mpi_block){.count = count, .type = old};
-    }
-    return finish(&m, rc, false, newtype);
-}
-
-/* The blocks of a vector, as a datatype of one block, repeated: so it takes no list. */
-static int vector(struct making *m, int rc, MPI_Count count, MPI_Count blocklength, MPI_Aint stride,
-                  struct ftc_mpi_type *old, MPI_Datatype *newtype)
-{
-    struct ftc_mpi_layout *layout = NULL;
     struct ftc_mpi_bounds bounds = {0};
-    size_t align = 1;
-    if (rc == MPI_SUCCESS)
-        rc = check_count(count);
+    struct ftc_mpi_block first = {.count = blocklength, .type = old}, last = first;
+    int rc = check_count(count);
     if (rc == MPI_SUCCESS)
         rc = check_count(blocklength);
-    if (rc == MPI_SUCCESS) {
-        struct ftc_mpi_layout *block =
-            ftc_mpi_layout_loop(blocklength, ftc_mpi_extent(old), old->layout);
-        if (block != NULL)
-            layout = ftc_mpi_layout_loop(count, stride, block);
-        ftc_mpi_layout_release(block);
-        struct ftc_mpi_block first = {.count = blocklength, .type = old};
-        struct ftc_mpi_block last = {
-            .offset = (count - 1) * stride, .count = blocklength, .type = old};
-        if (count > 0 && blocklength > 0) {
-            align = old->align;
-            widen(&bounds, &first, true);
-            widen(&bounds, &last, false);
-        }
-        rc = ftc_mpi_type_give(layout, bounds, align, &m->contents, newtype);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    last.offset = (count - 1) * stride;
+    if (count > 0 && blocklength > 0) {
+        widen(&bounds, &first, true);
+        widen(&bounds, &last, false);
     }
-    m->count = 0;
-    MPI_Datatype none;
-    finish(m, MPI_ERR_OTHER, false, &none); /* frees what begin() took */
-    return rc;
+    struct ftc_mpi_layout *layout = NULL;
+    struct ftc_mpi_layout *block =
+        ftc_mpi_layout_loop(blocklength, ftc_mpi_extent(old), old->layout);
+    if (block != NULL)
+        layout = ftc_mpi_layout_loop(count, stride, block);
+    ftc_mpi_layout_release(block);
+    return ftc_mpi_type_give(layout, bounds, count > 0 && blocklength > 0 ? old->align : 1,
+                             contents, newtype);
+}
+
+int ftc_mpi_type_contiguous(MPI_Count count, struct ftc_mpi_type *old, MPI_Datatype *newtype)
+{
+    struct ftc_mpi_contents contents = {
+        .combiner = MPI_COMBINER_CONTIGUOUS,
+        .integers_count = 1,
+        .integers = &count,
+        .types_count = 1,
+        .types = &old,
+    };
+    return vector(&contents, 1, count, 0, old, newtype);
 }
 
 int ftc_mpi_type_vector(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
                         struct ftc_mpi_type *old, MPI_Datatype *newtype)
 {
-    struct making m;
-    int rc = begin(&m, MPI_COMBINER_VECTOR, 0, 3, 0, 1);
-    if (rc == MPI_SUCCESS) {
-        add_type(&m, old);
-        add_integer(&m, count);
-        add_integer(&m, blocklength);
-        add_integer(&m, stride);
-    }
-    return vector(&m, rc, count, blocklength, stride * ftc_mpi_extent(old), old, newtype);
+    struct ftc_mpi_contents contents = {
+        .combiner = MPI_COMBINER_VECTOR,
+        .integers_count = 3,
+        .integers = (MPI_Count[]){count, blocklength, stride},
+        .types_count = 1,
+        .types = &old,
+    };
+    return vector(&contents, count, blocklength, stride * ftc_mpi_extent(old), old, newtype);
 }
 
 int ftc_mpi_type_create_hvector(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
                                 struct ftc_mpi_type *old, MPI_Datatype *newtype)
 {
-    struct making m;
-    int rc = begin(&m, MPI_COMBINER_HVECTOR, 0, 2, 1, 1);
-    if (rc == MPI_SUCCESS) {
-        add_type(&m, old);
-        add_integer(&m, count);
-        add_integer(&m, blocklength);
-        add_address(&m, stride);
-    }
-    return vector(&m, rc, count, blocklength, stride, old, newtype);
+    struct ftc_mpi_contents contents = {
+        .combiner = MPI_COMBINER_HVECTOR,
+        .integers_count = 2,
+        .integers = (MPI_Count[]){count, blocklength},
+        .addresses_count = 1,
+        .addresses = &stride,
+        .types_count = 1,
+        .types = &old,
+    };
+    return vector(&contents, count, blocklength, stride, old, newtype);
 }
 
 int ftc_mpi_type_indexed(MPI_Count count, struct ftc_mpi_array array_of_blocklengths,

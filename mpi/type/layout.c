@@ -178,7 +178,9 @@ static inline void copy_loop(const struct ftc_mpi_layout *child, char *memory, M
                              MPI_Aint stride, struct ftc_mpi_cursor *cursor, bool pack)
 {
     size_t size = (size_t)child->size;
-    if (child->dense && size > 0 && (size_t)count <= cursor->left / size) {
+    if (size == 0 || count == 0)
+        return;
+    if (child->dense && (size_t)count <= cursor->left / size) {
         MPI_Aint step = (MPI_Aint)size;
         if (stride == step)
             copy_run(memory, size * (size_t)count, cursor, pack);

@@ -82,12 +82,47 @@ static void reductions(void)
     free(parts);
 }
 
+/* A double behind a gap, in a datatype that does not begin at its start. */
+static void add_doubles(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++) {
+        const double *a = (double *)((char *)in + 16 * i + 8);
+        double *b = (double *)((char *)inout + 16 * i + 8);
+        CHECK((size_t)a % sizeof *a == 0 && (size_t)b % sizeof *b == 0);
+        *b += *a;
+    }
+}
+
+static void gaps(void)
+{
+    struct {
+        char start, flag;
+        double value;
+    } in[2] = {{1, 2, 0.5}, {3, 4, 1.5}}, out[2] = {{5, 6, 7}, {8, 9, 10}};
+    int lengths[2] = {1, 1};
+    MPI_Aint places[2] = {1, 8};
+    MPI_Datatype types[2] = {MPI_CHAR, MPI_DOUBLE}, part, type;
+    MPI_Op op;
+    MPI_Type_create_struct(2, lengths, places, types, &part);
+    MPI_Type_create_resized(part, 0, sizeof in[0], &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(add_doubles, 1, &op);
+    MPI_Allreduce(in, out, 2, type, op, MPI_COMM_WORLD);
+    CHECK(out[0].start == 5 && out[1].start == 8); /* it is no part of the datatype */
+    CHECK(out[0].value == 0.5 * size && out[1].value == 1.5 * size);
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+    MPI_Type_free(&part);
+}
+
 /* Every second int of a row: columns of a matrix go to rows, and back. */
 static void derived(void)
 {
     MPI_Datatype column, sparse;
     int n = size, *matrix = calloc((size_t)(n * n), sizeof(int)),
         *turned = calloc((size_t)(n * n), sizeof(int));
+    gaps();
     MPI_Type_vector(n, 1, n, MPI_INT, &sparse);
     MPI_Type_create_resized(sparse, 0, sizeof(int), &column);
     MPI_Type_commit(&column);

@@ -276,6 +276,8 @@ START_TEST(names_and_errors)
     MPI_Type_commit(&type);
     class = MPI_Pack(values, 1, type, buffer, 7, &position, MPI_COMM_SELF);
     ck_assert_int_eq(class, MPI_ERR_TRUNCATE);
+    position = 0;
+    ck_assert_int_eq(MPI_Pack(NULL, 0, type, NULL, 0, &position, MPI_COMM_SELF), MPI_SUCCESS);
     MPI_Type_free(&type);
     type = MPI_INT;
     ck_assert_int_eq(MPI_Type_free(&type), MPI_ERR_TYPE);
