@@ -814,7 +814,8 @@ FTC_API int ftc_wait_any(int count, ftc_request *requests[], int *index, ftc_sta
  * bound for each sender. Beyond it, and if a message is larger than 16 KiB, the send waits until a
  * receive has taken its message. So a program must not count on a send that ends before its
  * receive is called. On one node a large message is copied once, from the memory of the sender to
- * that of the receiver, where the kernel lets them: see [collectives] direct_copies.
+ * that of the receiver, where the kernel lets them: see [collectives] direct_copies. What nobody
+ * has received when its communicator is freed is dropped.
  *
  * When a rank has failed, a send to it ends with FTC_ERR_RANK_FAILED. What it had sent before is
  * received, if it came as a whole. A receive that names it, and for which no message has come,
