@@ -49,6 +49,7 @@ struct ftc_shm_peer {
     bool damaged;  /* one of its rings is damaged; receive has still to report it, once */
     bool reported; /* the damage is reported: nothing is sent or received any more */
     bool can_send, can_receive; /* the ring out is made; the ring in is attached */
+    bool was_full;              /* the ring out had no room for a message */
 
     struct ftc_ring out;
     struct ftc_frame *first, *last;

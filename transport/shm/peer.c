@@ -54,6 +54,7 @@ void ftc_shm_enqueue(struct ftc_shm *shm, struct ftc_shm_peer *peer, const struc
     *copy = *frame;
     copy->next = NULL;
     ftc_buffer_ref(copy->head);
+    peer->was_full = true;
     copy->value = (struct ftc_value){0};
     if (frame->value.buffer != NULL)
         ftc_value_set(&copy->value, &frame->value);

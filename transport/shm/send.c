@@ -83,7 +83,9 @@ static int push(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_frame
 {
     for (;;) {
         uint64_t before = frame->sent;
-        ftc_ring_expect(&peer->out, (size_t)(frame_total(frame) - before));
+        /* A ring that was full of small messages grows, too. */
+        ftc_ring_expect(&peer->out, (size_t)(frame_total(frame) - before) +
+                                        (peer->was_full ? FTC_RING_SMALL : 0));
         int rc = fill(&peer->out, frame);
         if (rc != 0)
             return rc;
