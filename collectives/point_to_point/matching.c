@@ -62,12 +62,17 @@ void ftc_matching_destroy(struct ftc_matching *m)
 
 /* --- transfers --- */
 
+static bool fits_credit(const struct ftc_matching *m, const struct ftc_matching_peer *peer,
+                        size_t size)
+{
+    return peer->spent - peer->returned + size + FTC_MATCHING_OVERHEAD <= m->set.credit;
+}
+
 static bool is_eager(const struct ftc_matching *m, const struct ftc_matching_peer *peer,
                      const struct ftc_transfer *t)
 {
     return t->size <= m->set.eager && !t->synchronous &&
-           (peer->spent - peer->returned + t->size + FTC_MATCHING_OVERHEAD <= m->set.credit ||
-            FTC_MATCHING_MUTATED(NO_CREDIT));
+           (fits_credit(m, peer, t->size) || FTC_MATCHING_MUTATED(NO_CREDIT));
 }
 
 static int send_eager(struct ftc_matching *m, struct ftc_matching_peer *peer,
@@ -177,6 +182,13 @@ bool ftc_matching_probe(const struct ftc_matching *m, int from, int tag, uint8_t
     found->tag = (int)message->tag;
     found->size = message->what == FTC_MATCHING_EAGER ? message->length : (size_t)message->size;
     return true;
+}
+
+bool ftc_matching_has_credit(const struct ftc_matching *m, int to, size_t size)
+{
+    const struct ftc_matching_peer *peer = m->peers[to];
+
+    return size > m->set.eager || peer == NULL || fits_credit(m, peer, size);
 }
 
 bool ftc_matching_is_gone(const struct ftc_matching *m, int rank)

@@ -54,6 +54,7 @@ struct ftc_transfer {
     struct ftc_link link; /* the engine's own */
     bool sends;
     bool synchronous; /* a send that ends when its message has been matched */
+    bool awaited;     /* ftc_matching_ended() counts its end; may change while it is under way */
     uint8_t context;  /* P1 */
     int rank, tag;    /* a send: 0 or more. A receive: or FTC_MATCHING_ANY */
     void *buffer;     /* a send does not change it */
@@ -153,6 +154,8 @@ struct ftc_envelope {
 /* The unexpected message that a receive would take now. */
 bool ftc_matching_probe(const struct ftc_matching *matching, int from, int tag, uint8_t context,
                         struct ftc_envelope *found);
+/* Would a send of so many bytes to a rank go as EAGER, or is it too large for that anyway? */
+bool ftc_matching_has_credit(const struct ftc_matching *matching, int to, size_t size);
 bool ftc_matching_is_gone(const struct ftc_matching *matching, int rank); /* notice was given */
 uint64_t
 ftc_matching_ended(const struct ftc_matching *matching); /* how many transfers have ended */

@@ -28,6 +28,6 @@ void ftc_transfer_end(struct ftc_matching *m, struct ftc_transfer *t, int status
     if (!FTC_MATCHING_MUTATED(MARK_STAYS) && t->sends)
         atomic_store_explicit(&t->live, 0, memory_order_seq_cst);
     t->status = status;
-    m->ended++;
+    m->ended += t->awaited;
     atomic_store_explicit(&t->state, FTC_TRANSFER_ENDED, memory_order_release);
 }

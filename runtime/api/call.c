@@ -1,6 +1,7 @@
 /* One collective call: flow control, the call itself, waiting for its delivery. */
 #include "runtime/api/call.h"
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/probes.h"
@@ -38,10 +39,21 @@ static bool has_rest(struct ftc_process *process)
                                      : ftc_progress_ready(process);
 }
 
+/* Is there a timer for which the thread is not set? One that has fired is set no longer. */
+static bool is_timer_unset(const struct ftc_process *process)
+{
+    uint64_t armed_ns = process->thread.armed_ns;
+
+    return process->timer_ns != 0 &&
+           (armed_ns == 0 || process->timer_ns < armed_ns || armed_ns <= ftc_clock_now());
+}
+
 /* The last caller leaves. Returns whether the thread must watch the sockets. *due: the thread has
  * work. */
 static bool leave_to_thread(struct ftc_process *process, bool *due)
 {
+    /* What the thread has missed by now is looked for below. */
+    atomic_store(&process->thread.missed, false);
     /* From here on rings go to the thread's socket. What came before is taken in here. */
     enum ftc_sleep sleep = ftc_progress_sleep(process);
     ftc_bell_outside(&process->bell, sleep);
@@ -52,9 +64,7 @@ static bool leave_to_thread(struct ftc_process *process, bool *due)
             rest = has_rest(process); /* the step may have found that nothing was left */
             break;
         }
-    uint64_t armed_ns = process->thread.armed_ns;
-    *due = rest || sleep != ftc_progress_sleep(process) ||
-           (process->timer_ns != 0 && (armed_ns == 0 || process->timer_ns < armed_ns));
+    *due = rest || sleep != ftc_progress_sleep(process) || is_timer_unset(process);
     return ftc_gate_leave(process);
 }
 
@@ -84,6 +94,12 @@ void ftc_call_leave(struct ftc_comm *comm)
         ftc_publish_activity(comm, FTC_WAIT_NOTHING);
         ftc_publish_multicast(comm);
     }
+    comm->driven.waits = false;
+    ftc_call_leave_process(comm->process);
+}
+
+void ftc_call_leave_unseen(struct ftc_comm *comm)
+{
     comm->driven.waits = false;
     ftc_call_leave_process(comm->process);
 }

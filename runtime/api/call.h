@@ -21,6 +21,8 @@ int ftc_call_end(const struct ftc_comm *comm, int rc);
 /* Between the two the caller holds comm->process->lock and drives the member. */
 void ftc_call_enter(struct ftc_comm *comm);
 void ftc_call_leave(struct ftc_comm *comm);
+/* The same where the slot shows nothing of the call, since no wait has slept. */
+void ftc_call_leave_unseen(struct ftc_comm *comm);
 /* The same where the communicator is gone, or another thread may be in a call on it. */
 void ftc_call_leave_process(struct ftc_process *process);
 

@@ -6,6 +6,7 @@
 #include "runtime/api/request.h"
 #include "runtime/comm/drive.h"
 #include "runtime/process/progress.h"
+#include "runtime/process/turn.h"
 
 _Static_assert(FTC_ANY_RANK == FTC_MATCHING_ANY && FTC_ANY_TAG == FTC_MATCHING_ANY,
                "the engine takes ranks and tags of the API as they are");
@@ -38,7 +39,7 @@ FTC_HOT static int fill(struct ftc_transfer *t, const struct ftc_comm *comm,
                         const struct message *message)
 {
     t->sends = message->sends;
-    t->synchronous = false;
+    t->synchronous = t->awaited = false;
     t->context = 0;
     t->rank = message->rank;
     t->tag = message->tag;
@@ -74,16 +75,35 @@ static bool is_over(struct ftc_comm *comm, void *arg)
     return over;
 }
 
+/* The receive first: it may be that of the send. */
+static void start_both(struct ftc_comm *comm, struct pair *pair)
+{
+    for (int i = pair->count - 1; i >= 0; i--)
+        ftc_comm_start_transfer(comm, &pair->transfer[i]);
+}
+
 FTC_HOT static void run_both(struct ftc_comm *comm, struct pair *pair)
 {
+    bool started = false, slept = false, over = false;
+
+    if (pair->count == 1) {
+        ftc_turn_lock(comm->process);
+        over = ftc_comm_start_lightly(comm, pair->transfer, &started) && is_over(comm, pair);
+        ftc_turn_unlock(comm->process);
+    }
+    if (over)
+        return;
     ftc_call_enter(comm);
-    for (int i = pair->count - 1; i >= 0; i--) /* the receive first: it may be that of the send */
-        ftc_comm_start_transfer(comm, &pair->transfer[i]);
+    if (!started)
+        start_both(comm, pair);
     if (!is_over(comm, pair)) {
         ftc_comm_expect_delivery(comm);
-        ftc_comm_wait(comm, &(struct ftc_until){.done = is_over, .arg = pair});
+        slept = ftc_comm_wait(comm, &(struct ftc_until){.done = is_over, .arg = pair});
     }
-    ftc_call_leave(comm);
+    if (slept)
+        ftc_call_leave(comm);
+    else
+        ftc_call_leave_unseen(comm);
 }
 
 static int result(struct ftc_comm *comm, const struct pair *pair, int i, ftc_status *status)
@@ -98,13 +118,17 @@ static int result(struct ftc_comm *comm, const struct pair *pair, int i, ftc_sta
 FTC_HOT static int run(struct ftc_comm *comm, const struct message messages[], int count,
                        ftc_status *status)
 {
-    struct pair pair = {.count = count};
+    struct pair pair; /* large, and `fill` sets what counts */
     int rc = ftc_call_begin(comm), last = FTC_SUCCESS;
 
     if (rc != FTC_SUCCESS)
         return rc;
-    for (int i = 0; rc == FTC_SUCCESS && i < count; i++)
+    pair.count = count;
+    for (int i = 0; rc == FTC_SUCCESS && i < count; i++) {
+        pair.interrupted[i] = false;
         rc = fill(&pair.transfer[i], comm, &messages[i]);
+        pair.transfer[i].awaited = true;
+    }
     if (rc != FTC_SUCCESS)
         return ftc_call_end(comm, rc);
     run_both(comm, &pair);

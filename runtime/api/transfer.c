@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "runtime/api/call.h"
 #include "runtime/comm/point_to_point.h"
+#include "runtime/process/turn.h"
 
 static void show(const struct ftc_transfer *t, int rc, ftc_status *status)
 {
@@ -64,7 +65,15 @@ int ftc_transfer_result(struct ftc_comm *comm, const struct ftc_transfer *t, ftc
 
 void ftc_transfer_start(struct ftc_comm *comm, struct ftc_transfer *transfer)
 {
+    bool started;
+
+    ftc_turn_lock(comm->process);
+    bool over = ftc_comm_start_lightly(comm, transfer, &started);
+    ftc_turn_unlock(comm->process);
+    if (over)
+        return;
     ftc_call_enter(comm);
-    ftc_comm_start_transfer(comm, transfer);
-    ftc_call_leave(comm);
+    if (!started)
+        ftc_comm_start_transfer(comm, transfer);
+    ftc_call_leave_unseen(comm);
 }

@@ -140,14 +140,36 @@ static bool has_ended(struct ftc_comm *comm, void *arg)
     return now >= watch->until_ns;
 }
 
+/* The transport's messages are taken in until one of these has ended. True: all are transfers. */
+static bool await_transfers(struct watch *watch)
+{
+    bool all = true;
+
+    for (int i = 0; i < watch->count; i++) {
+        struct ftc_posted *p =
+            watch->requests[i] != NULL ? ftc_posted_of(watch->requests[i]) : NULL;
+        if (p != NULL && p->passes)
+            p->transfer.awaited = true;
+        else if (p != NULL)
+            all = false;
+    }
+    return all;
+}
+
 /* Waits until one of the requests has ended, at least one of which is not NULL. */
 static void look_with_lock(struct watch *watch, struct ftc_comm *comm)
 {
     watch->until = (struct ftc_until){.done = has_ended, .arg = watch};
     ftc_call_enter(comm);
+    bool passes = await_transfers(watch);
+    if (passes)
+        ftc_comm_expect_delivery(comm);
     ftc_progress_step(comm->process); /* a test moves operations on, too */
-    ftc_comm_wait(comm, &watch->until);
-    ftc_call_leave(comm);
+    bool slept = ftc_comm_wait(comm, &watch->until);
+    if (slept || !passes)
+        ftc_call_leave(comm);
+    else
+        ftc_call_leave_unseen(comm);
 }
 
 /* Looks for one request on the board, without the lock. It does not wait for a limited time. True:
@@ -235,6 +257,22 @@ FTC_API int ftc_test(ftc_request **request, int *done, ftc_status *status)
     return rc == FTC_ERR_TIMEOUT ? FTC_SUCCESS : rc;
 }
 
+/* If a row of transfers is to end, it is best to wait for the last one first: most of the others
+ * have ended by then, and cost no wait. Not so if a failure could interrupt that wait. */
+static void wait_for_last(int count, ftc_request *requests[], struct ftc_comm *comm)
+{
+    int last = 0;
+
+    while (last < count && requests[last] != NULL && ftc_posted_of(requests[last])->comm == comm &&
+           ftc_posted_of(requests[last])->passes)
+        last++;
+    const struct ftc_transfer *t = last > 1 ? &ftc_posted_of(requests[last - 1])->transfer : NULL;
+    if (t == NULL || t->rank == FTC_MATCHING_ANY || ftc_transfer_has_ended(t))
+        return;
+    struct watch watch = {.requests = &requests[last - 1], .count = 1};
+    look(&watch, comm);
+}
+
 /* Waits for the first request and for those behind it that are of the same communicator. Returns
  * how many these are. *first becomes the first error, unless it is one. */
 FTC_HOT static int wait_for_row(int count, ftc_request *requests[], ftc_status statuses[],
@@ -247,6 +285,7 @@ FTC_HOT static int wait_for_row(int count, ftc_request *requests[], ftc_status s
         *first = *first == FTC_SUCCESS ? rc : *first;
         return 1;
     }
+    wait_for_last(count, requests, comm);
     do {
         struct watch watch = {.requests = &requests[i], .count = 1};
         look(&watch, comm);

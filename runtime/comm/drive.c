@@ -419,6 +419,8 @@ bool ftc_comm_begin(struct ftc_comm *comm)
     return rc == 1;
 }
 
+#define LOOKS 4 /* between two steps of a caller that spins */
+
 /* What is under way on a board rings no bell of the process. */
 #define BOARD_LOOK_NS 100000
 
@@ -457,8 +459,16 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
         ftc_job_look_for_mismatch(comm);
 }
 
-/* A step of the driver. *idle is how many steps in a row did nothing. */
-static void drive_once(struct ftc_comm *comm, const struct ftc_until *until, int *idle)
+/* Spins until there is something to take in, or it is time for a step: a look takes a fraction of
+ * the time of a step. */
+static void look_again(struct ftc_process *process)
+{
+    for (int looks = 0; looks < LOOKS && !ftc_progress_ready(process); looks++)
+        ftc_cpu_relax();
+}
+
+/* A step of the driver. *idle is how many steps in a row did nothing. True: it has slept. */
+static bool drive_once(struct ftc_comm *comm, const struct ftc_until *until, int *idle)
 {
     const struct ftc_patience *patience = &comm->process->patience;
     bool moved = comm->moved;
@@ -468,30 +478,33 @@ static void drive_once(struct ftc_comm *comm, const struct ftc_until *until, int
     ftc_turn_yield(comm->process, changed);
     if (changed) {
         *idle = 0;
-        return;
+        return false;
     }
     ++*idle;
     if (*idle <= patience->spins) {
-        ftc_cpu_relax();
+        look_again(comm->process);
     } else if (*idle <= patience->spins + patience->yields) {
         sched_yield();
     } else {
         sleep_once(comm, until);
         /* Woken: others may be about to run, so it yields again before it sleeps. */
         *idle = patience->spins;
+        return true;
     }
+    return false;
 }
 
-void ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until)
+bool ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until)
 {
     int idle = 0;
-    bool drives = false;
+    bool drives = false, slept = false;
 
     while (!until->done(comm, until->arg)) {
         drives = drives || !ftc_turn_wait(comm->process, until->longest_ns);
         if (drives)
-            drive_once(comm, until, &idle);
+            slept |= drive_once(comm, until, &idle);
     }
     if (drives)
         ftc_turn_pass(comm->process);
+    return slept;
 }

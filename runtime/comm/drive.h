@@ -40,8 +40,9 @@ struct ftc_until {
     uint64_t longest_ns; /* bound of one sleep; 0: ftc_progress_sleep_ns() alone bounds it */
 };
 
-/* Steps until it is done. While nothing happens it spins, then yields, then sleeps
- * (struct ftc_patience). `done` may change `wait` and `longest_ns`. */
-void ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until);
+/* Steps until it is done. While nothing happens it spins, then yields, then sleeps (struct
+ * ftc_patience). `done` may change `wait` and `longest_ns`. True: it has slept, and the slot shows
+ * what it waited for. */
+bool ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until);
 
 #endif

@@ -19,6 +19,8 @@
 #define FRAGMENT ((size_t)256 << 10)
 #define WINDOW   (8 * FRAGMENT)
 
+#define CREDIT_STEPS 256 /* until a send goes without credit */
+
 struct ftc_passing {
     struct ftc_matching *matching;
     struct ftc_peers peers; /* between whose memory and ours messages are copied */
@@ -205,13 +207,42 @@ static void leaves(struct ftc_comm *comm)
         ftc_matching_leave(comm->passing->matching);
 }
 
-void ftc_comm_start_transfer(struct ftc_comm *comm, struct ftc_transfer *transfer)
+static void start(struct ftc_comm *comm, struct ftc_matching *matching,
+                  struct ftc_transfer *transfer)
 {
-    struct ftc_matching *matching = matching_of(comm);
     uint64_t ended = ftc_matching_ended(matching);
 
     ftc_progress_must(comm->process, ftc_matching_start(matching, transfer));
     settle(comm, ended);
+}
+
+/* Credit that others have given back may not have been taken in yet. */
+static bool lacks_credit(const struct ftc_matching *matching, const struct ftc_transfer *t)
+{
+    return t->sends && !ftc_matching_has_credit(matching, t->rank, t->size);
+}
+
+void ftc_comm_start_transfer(struct ftc_comm *comm, struct ftc_transfer *transfer)
+{
+    struct ftc_matching *matching = matching_of(comm);
+
+    for (int steps = 0; steps < CREDIT_STEPS && lacks_credit(matching, transfer); steps++)
+        if (!ftc_progress_step(comm->process))
+            break;
+    start(comm, matching, transfer);
+}
+
+bool ftc_comm_start_lightly(struct ftc_comm *comm, struct ftc_transfer *transfer, bool *started)
+{
+    const struct ftc_process *process = comm->process;
+    struct ftc_matching *matching = matching_of(comm);
+
+    *started = process->alone || ((process->transport->ops->caps & FTC_CAP_LOCAL) != 0 &&
+                                  !lacks_credit(matching, transfer));
+    if (!*started)
+        return false;
+    start(comm, matching, transfer);
+    return !comm->driven.copies;
 }
 
 bool ftc_comm_cancel_transfer(struct ftc_comm *comm, struct ftc_transfer *transfer)

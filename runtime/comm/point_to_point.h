@@ -11,6 +11,11 @@
 
 /* Starts a transfer. It may have ended when this returns. The owner keeps it until it has. */
 void ftc_comm_start_transfer(struct ftc_comm *comm, struct ftc_transfer *transfer);
+/* The same for a caller that has the lock, but has not come into the library (ftc_call_enter()),
+ * which takes longer: by shared memory a message is sent at once, or when the receiver rings.
+ * False: the caller has to come in, since there is more to do. *started: but the transfer is
+ * started. */
+bool ftc_comm_start_lightly(struct ftc_comm *comm, struct ftc_transfer *transfer, bool *started);
 /* True: it was withdrawn, and has ended. */
 bool ftc_comm_cancel_transfer(struct ftc_comm *comm, struct ftc_transfer *transfer);
 

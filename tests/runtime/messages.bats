@@ -89,3 +89,16 @@ over_nodes() {
 @test "the last rank does not wait for others" {
     run_way 3 last 1
 }
+
+@test "ranks are killed at any moment while messages of all sizes are under way" {
+    local first second
+    RANDOM=$seed
+    for _ in 1 2 3 4 5; do
+        first=$((RANDOM % 5)) second=$((RANDOM % 5))
+        run timeout -s KILL 60 "$FTRUN" -np 5 --kill "$first@0.$((RANDOM % 3))$((RANDOM % 10))" \
+            --kill "$second@0.$((RANDOM % 3))$((RANDOM % 10))" "$MESSAGES_APP" torn "$seed" 3>&-
+        echo "torn without $first and $second, seed $seed: exit $status: $output"
+        [ "$status" -eq 0 ]
+        [ "$(grep -c "messages_app: done" <<<"$output")" -ge 3 ]
+    done
+}

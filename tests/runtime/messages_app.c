@@ -133,7 +133,7 @@ static void order(void)
 /* Many are under way, and are received by their tags from the last to the first. */
 static void many(void)
 {
-    enum { COUNT = 3000 };
+    enum { COUNT = 9000 }; /* more than the credit of a sender */
     static int64_t out[COUNT], in[COUNT];
     static ftc_request *sends[COUNT], *receives[COUNT];
     int to = (me + 1) % size, from = (me + size - 1) % size;
