@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Follows docs/tutorial.md section by section. Each listing compiles. Each command runs, and prints
-# what the text promises. FTRUN, STATUS, SOURCE, LIBRARY (a folder) and CFLAGS come from ctest.
+# Follows docs/tutorial.md and docs/mpi.md section by section. Each listing compiles. Each command runs, and prints
+# what the text promises. FTRUN, STATUS, FTCC (a folder), SOURCE,
+# LIBRARY (a folder) and CFLAGS come from ctest.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # conditions to wait for; each test is a subshell; of ctest and bats
 
 # shellcheck source-path=SCRIPTDIR source=../launcher/helper.bash
@@ -10,7 +11,7 @@ setup_file() {
     export WORK=$BATS_FILE_TMPDIR/work
     mkdir -p "$WORK" "$BATS_FILE_TMPDIR/bin"
     # The programs look as if they were installed.
-    ln -s "$FTRUN" "$STATUS" "$BATS_FILE_TMPDIR/bin"
+    ln -s "$FTRUN" "$STATUS" "$FTCC/ftcc" "$BATS_FILE_TMPDIR/bin"
     printf 'Name: ftcoll\nDescription: built\nVersion: 0\nCflags: -I%s -Wall -Wextra -Werror\nLibs: %s -L%s -lftcoll -Wl,-rpath,%s\n' \
         "$SOURCE/include" "$CFLAGS" "$LIBRARY" "$LIBRARY" >"$BATS_FILE_TMPDIR/ftcoll.pc"
     export PATH=$BATS_FILE_TMPDIR/bin:$PATH PKG_CONFIG_PATH=$BATS_FILE_TMPDIR
@@ -18,7 +19,8 @@ setup_file() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 }
 
-# blocks SECTION: writes its listings to numbered files (01.c.mean.c, 02.sh. and so on), in order.
+# blocks SECTION [GUIDE]: writes its listings to numbered files (01.c.mean.c, 02.sh. and so on), in
+# order. The guide is docs/tutorial.md, or another file of docs.
 blocks() {
     mkdir blocks
     awk -v section="$1" '
@@ -26,7 +28,7 @@ blocks() {
         name != "" { print > name; next }
         /^## / { here = index($0, "## " section) == 1; next }
         here && /^```/ { name = sprintf("blocks/%02d.%s.%s", ++count, substr($1, 4), $2); printf "" > name }
-        END { exit count == 0 }' "$SOURCE/docs/tutorial.md"
+        END { exit count == 0 }' "$SOURCE/docs/${2:-tutorial.md}"
 }
 
 # Each line of FILE is one of the lines of $said. A * in it stands for anything.
@@ -42,9 +44,9 @@ said_all() {
     done <"$1"
 }
 
-follow() {
+follow() { # SECTION [GUIDE]
     local block
-    blocks "$1"
+    blocks "$@"
     for block in blocks/*; do
         case ${block#blocks/??.} in
         c.*) cp "$block" "$WORK/${block#blocks/??.c.}" ;;
@@ -106,4 +108,12 @@ follow() {
     wait_until 'ftcoll-status "$pid" | grep -q "finally wait for rank 2"'
     kill "$pid"
     finish
+}
+
+@test "a program of MPI survives unchanged" {
+    follow "A program that survives unchanged" mpi.md
+}
+
+@test "a program of MPI goes on without the dead" {
+    follow "A program that goes on without the dead" mpi.md
 }
