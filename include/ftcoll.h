@@ -213,6 +213,14 @@ FTC_API int ftc_size(const ftc_comm *comm);
  */
 FTC_API int ftc_setting(const ftc_comm *comm, const char *name, char *value, size_t size);
 
+/*
+ * Note in the report of the job (ftrun --report) that this program was not told of the failure of a
+ * rank of comm. Libraries on top of ftcoll call it for failures that they hide, once for each. The
+ * call is local.
+ * Errors: FTC_ERR_ARG.
+ */
+FTC_API int ftc_note_masked(const ftc_comm *comm, int rank);
+
 /* --- collectives --- */
 
 /*

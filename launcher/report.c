@@ -63,6 +63,18 @@ static json_t *make_datagrams(const struct ftc_counters *counters)
     return datagrams;
 }
 
+/* The failures that were hidden from the program of a rank: the first ranks of them. */
+static json_t *make_masked(const struct ftc_counters *counters)
+{
+    json_t *ranks = json_array();
+    for (int i = 0; i < FTC_MASKED_RANKS; i++) {
+        uint64_t next = atomic_load_explicit(&counters->masked_ranks[i], memory_order_relaxed);
+        if (next != 0)
+            json_array_append_new(ranks, json_integer((json_int_t)next - 1));
+    }
+    return ranks;
+}
+
 static json_t *make_counters(const struct ftc_counters *counters)
 {
     json_t *sent = json_object(), *rules = json_object(), *all = json_object();
@@ -192,6 +204,8 @@ static json_t *make_rank(const struct ftc_job_report *report, int rank)
                         span(report->started_ns, atomic_load(&slot->joined_ns)));
     json_object_set_new(object, "first_result_ms",
                         span(report->started_ns, atomic_load(&slot->first_result_ns)));
+    json_object_set_new(object, "masked_failures", number(&slot->counters.masked));
+    json_object_set_new(object, "masked", make_masked(&slot->counters));
     json_object_set_new(object, "counters", make_counters(&slot->counters));
     return object;
 }

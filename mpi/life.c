@@ -35,8 +35,9 @@ int ftc_mpi_init_thread(int *argc, char ***argv, int required, int *provided)
     ftc_mpi_process.thread_level = required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE : required;
     ftc_mpi_process.multiple = ftc_mpi_process.thread_level == MPI_THREAD_MULTIPLE;
     ftc_mpi_process.main_thread = pthread_self();
+    ftc_mpi_process.told = calloc((size_t)ftc_size(native), sizeof(bool));
     struct ftc_mpi_comm *world = ftc_mpi_comm_new(native, NULL);
-    if (world == NULL)
+    if (world == NULL || ftc_mpi_process.told == NULL)
         return ftc_mpi_no_memory();
     ftc_mpi_name_set(world->name, "MPI_COMM_WORLD");
     ftc_mpi_process.world = world;
@@ -62,11 +63,13 @@ int ftc_mpi_finalize(void)
         rc = ftc_mpi_attributes_clear(&world->attributes, FTC_MPI_COMM, MPI_COMM_WORLD);
     if (rc != MPI_SUCCESS)
         return rc;
+    ftc_mpi_failures_note_masked();
     rc = ftc_mpi_error_from(ftc_finalize(world->native)); /* frees all communicators */
     if (rc != MPI_SUCCESS)
         return rc;
     ftc_mpi_process.state = FTC_MPI_AFTER;
     ftc_mpi_process.world = ftc_mpi_process.self = NULL;
+    free(ftc_mpi_process.told);
     world->native = NULL;
     ftc_mpi_comm_release(world);
     if (self != NULL) {

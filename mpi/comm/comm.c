@@ -105,6 +105,7 @@ int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int 
     ftc_report report = {.struct_size = sizeof report};
     if (ftc_last_report(native, &report) != FTC_SUCCESS || report.failed_count == 0)
         return MPI_SUCCESS;
+    ftc_mpi_failures_tell(native, report.failed_count, report.failed);
     return ftc_mpi_error(MPIX_ERR_PROC_FAILED,
                          "%d of %d ranks have failed, rank %d the first; "
                          "the survivors have the same result",

@@ -44,6 +44,7 @@ extern struct ftc_mpi_process {
     bool multiple; /* several threads may call at once */
     enum ftc_mpi_failures failures;
     pthread_t main_thread;
+    bool *told; /* of each rank of the world: has the program been told that it failed? */
     struct ftc_mpi_comm *world, *self;
 } ftc_mpi_process;
 
@@ -84,6 +85,11 @@ static inline void ftc_mpi_comm_leave(struct ftc_mpi_comm *comm)
 /* What an operation on `native` that returned `error` returns in MPI: if failures are raised in
  * `comm`, and its report names one, MPIX_ERR_PROC_FAILED. The caller has entered. */
 int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int error);
+
+/* The program is told that these ranks of `native` have failed. */
+void ftc_mpi_failures_tell(const ftc_comm *native, int count, const int ranks[]);
+/* Notes all other failures for the report of the job. */
+void ftc_mpi_failures_note_masked(void);
 
 /* A child that a creation gave, as a handle: MPI_COMM_NULL where there is none. `error` is what the
  * creation returned. */

@@ -103,3 +103,23 @@ int ftc_mpi_comm_failure_ack(struct ftc_mpi_comm *c)
     ftc_mpi_group_free(&failed);
     return ftc_mpi_comm_ack_failed(c, c->size, &acked);
 }
+
+void ftc_mpi_failures_tell(const ftc_comm *native, int count, const int ranks[])
+{
+    struct ftc_mpi_process *process = &ftc_mpi_process;
+    for (int i = 0; i < count; i++)
+        process->told[ftc_comm_translate(native, ranks[i], process->world->native)] = true;
+}
+
+void ftc_mpi_failures_note_masked(void)
+{
+    int count;
+    struct ftc_mpi_comm *world = ftc_mpi_process.world;
+    if (ftc_validate_local(world->native, &count) != FTC_SUCCESS)
+        return;
+    ftc_rank_info *ranks = failed_ranks(world, FTC_RANK_FAILED | FTC_RANK_NULL, &count);
+    for (int i = 0; ranks != NULL && i < count; i++)
+        if (!ftc_mpi_process.told[ranks[i].rank])
+            ftc_note_masked(world->native, ranks[i].rank);
+    free(ranks);
+}

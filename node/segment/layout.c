@@ -17,7 +17,7 @@
  * share a cache line, except posts, which share one on purpose. A change of these numbers needs a
  * new FTC_SEGMENT_VERSION. */
 _Static_assert(sizeof(struct ftc_slot) % LINE_BYTES == 0, "slots are padded");
-_Static_assert(sizeof(struct ftc_slot) == 1280, "layout of the slot");
+_Static_assert(sizeof(struct ftc_slot) == 1344, "layout of the slot");
 _Static_assert(sizeof(struct ftc_segment_header) == 1088, "layout of the header");
 _Static_assert(sizeof(struct ftc_node) == 88, "layout of a node");
 _Static_assert(2 * sizeof(struct ftc_board_post) == LINE_BYTES, "two small posts share a line");

@@ -45,7 +45,7 @@
 #include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 19
+#define FTC_SEGMENT_VERSION 20
 #define FTC_NODE_MAX_RANKS  4096
 /* Where ftrun is the PMIx server, the name of a job's namespace is this and the name of the job. */
 #define FTC_PMIX_SPACE         "ftcoll-"
@@ -171,6 +171,8 @@ const char *ftc_datagrams_name(enum ftc_datagrams kind); /* "sent", "drill_lost"
 enum ftc_carrier { FTC_CARRIER_SHM, FTC_CARRIER_VERBS, FTC_CARRIER_TCP, FTC_CARRIERS };
 const char *ftc_carrier_name(enum ftc_carrier carrier); /* "shm", "verbs", "tcp" */
 
+#define FTC_MASKED_RANKS 8
+
 /* Counters that a rank publishes. They only grow. collectives/message.h and member.h have the
  * meanings of the indices. */
 struct ftc_counters {
@@ -182,6 +184,8 @@ struct ftc_counters {
     _Atomic uint64_t rules[FTC_RULES];         /* how often each rule of agreement.md was taken */
     _Atomic uint64_t pieces[FTC_PIECES];       /* pieces of multicast decisions, by how they came */
     _Atomic uint64_t datagrams[FTC_DATAGRAMS]; /* of multicast: transport/multicast/multicast.h */
+    _Atomic uint64_t masked; /* failures that were hidden from the program: ftc_note_masked() */
+    _Atomic uint64_t masked_ranks[FTC_MASKED_RANKS]; /* the first ones: rank in the job + 1 */
 };
 
 /* The words of one rank. Each group of fields has cache lines of its own. */

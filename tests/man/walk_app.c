@@ -160,6 +160,7 @@ static int all_is_well(ftc_comm *world, long number)
     MUST(value == 42);
     SEE(FTC_SUCCESS, ftc_barrier, (world));
     SEE(FTC_SUCCESS, ftc_last_report, (world, &report));
+    SEE(FTC_SUCCESS, ftc_note_masked, (world, 0));
     SEE(FTC_SUCCESS, ftc_setting, (world, "detector.fence", setting, sizeof(setting)));
     MUST(strcmp(setting, "on") == 0);
     MUST(report.failed_count == 0);
@@ -245,6 +246,7 @@ static int wrong_arguments(ftc_comm *world, long number)
     SEE(FTC_ERR_ARG, ftc_setting, (world, "job.none", value, sizeof(value)));
     SEE(FTC_ERR_ARG, ftc_setting, (world, NULL, value, sizeof(value)));
     SEE(FTC_ERR_SIZE, ftc_setting, (world, "job.f", value, 1));
+    SEE(FTC_ERR_ARG, ftc_note_masked, (world, ftc_size(world)));
     SEE(FTC_ERR_ARG, ftc_last_gossip_report, (world, &gossip));
     SEE(FTC_ERR_ARG, ftc_validate_local, (world, NULL));
     SEE(FTC_ERR_ARG, ftc_validate_global, (world, NULL));
@@ -287,6 +289,7 @@ static void all_refuse(ftc_comm *world, int code)
     SEE(code, ftc_recognize, (world, 0, NULL));
     SEE(code, ftc_last_report, (world, &report));
     SEE(code, ftc_setting, (world, "job.f", value, sizeof(value)));
+    SEE(code, ftc_note_masked, (world, 0));
     SEE(code, ftc_abort, (world, 7));
     SEE(code, ftc_finalize, (world));
 }

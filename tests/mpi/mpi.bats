@@ -57,11 +57,13 @@ run_app() {
 }
 
 @test "a dead rank is masked where errors are fatal" {
-    run_app 4 3 masked
+    run_app 4 3 masked --report report.json
+    jq -e '[.ranks[] | select(.failed | not) | .masked] == [[1], [1], [1]]' report.json
 }
 
 @test "a dead rank is raised at all survivors where the program handles errors" {
-    run_app 4 3 raised
+    run_app 4 3 raised --report report.json
+    jq -e '[.ranks[].masked_failures] | add == 0' report.json
 }
 
 @test "the setting mpi.failures decides for all communicators" {

@@ -21,10 +21,10 @@
 
 #include <mpi-ext.h>
 
-#define BLOCK 300 /* the most doubles of a reduction */
-#define MOST_RANKS 32
+#define BLOCK       300 /* the most doubles of a reduction */
+#define MOST_RANKS  32
 #define MOST_DEATHS 3
-#define MOST_STEPS 5000
+#define MOST_STEPS  5000
 
 struct storm {
     MPI_Comm comm; /* of those that go on */
@@ -182,8 +182,8 @@ static int pass_on(struct storm *storm, int step, uint64_t *digest)
     int bytes = size_of(storm, step, rank);
     for (int i = 0; i < bytes; i++)
         outgoing[i] = (unsigned char)(step * 7 + rank + i);
-    first = MPI_Irecv(incoming, LARGEST, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, storm->comm,
-                      &request);
+    first =
+        MPI_Irecv(incoming, LARGEST, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, storm->comm, &request);
     if (first != MPI_SUCCESS)
         return first;
     first = MPI_Send(outgoing, bytes, MPI_BYTE, (rank + 1) % size, step, storm->comm);
