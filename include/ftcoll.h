@@ -849,6 +849,13 @@ FTC_API int ftc_send(const void *buffer, size_t count, ftc_type type, int to, in
                      ftc_comm *comm);
 
 /*
+ * As ftc_send(), but the send ends when a receive has taken its message.
+ * Errors: those of ftc_send().
+ */
+FTC_API int ftc_ssend(const void *buffer, size_t count, ftc_type type, int to, int tag,
+                      ftc_comm *comm);
+
+/*
  * Receive a message of at most `count` elements. *status has its rank, its tag and its size in
  * bytes; status may be NULL. If it is longer, the buffer gets what there is room for, the call
  * returns FTC_ERR_TRUNCATED, and status->bytes is the size of the message. After
@@ -876,6 +883,8 @@ FTC_API int ftc_sendrecv(const void *send, size_t sendcount, ftc_type sendtype, 
  */
 FTC_API int ftc_isend(const void *buffer, size_t count, ftc_type type, int to, int tag,
                       ftc_comm *comm, ftc_request **request);
+FTC_API int ftc_issend(const void *buffer, size_t count, ftc_type type, int to, int tag,
+                       ftc_comm *comm, ftc_request **request);
 FTC_API int ftc_irecv(void *buffer, size_t count, ftc_type type, int from, int tag, ftc_comm *comm,
                       ftc_request **request);
 
@@ -888,6 +897,29 @@ FTC_API int ftc_irecv(void *buffer, size_t count, ftc_type type, int from, int t
  */
 FTC_API int ftc_probe(int from, int tag, ftc_comm *comm, ftc_status *status);
 FTC_API int ftc_iprobe(int from, int tag, ftc_comm *comm, int *found, ftc_status *status);
+
+/*
+ * As ftc_probe() and ftc_iprobe(), but no other receive takes the message and no other probe finds
+ * it: *message has it for ftc_mrecv() or ftc_imrecv(). So several threads may probe and receive.
+ * Each such message has to be received before its communicator is freed. *message changes only if
+ * there is a message. Errors: those of ftc_probe(), and FTC_ERR_NOMEM.
+ */
+typedef struct ftc_matched ftc_matched;
+FTC_API int ftc_mprobe(int from, int tag, ftc_comm *comm, ftc_matched **message,
+                       ftc_status *status);
+FTC_API int ftc_improbe(int from, int tag, ftc_comm *comm, int *found, ftc_matched **message,
+                        ftc_status *status);
+
+/*
+ * Receive the message of a matched probe, as ftc_recv() and ftc_irecv() do. *message becomes NULL,
+ * unless the call was refused. If the sender has failed meanwhile, the message may be lost, as that
+ * of any receive may.
+ * Errors: FTC_ERR_ARG (also: no message), and those of ftc_recv() and ftc_irecv().
+ */
+FTC_API int ftc_mrecv(void *buffer, size_t count, ftc_type type, ftc_matched **message,
+                      ftc_status *status);
+FTC_API int ftc_imrecv(void *buffer, size_t count, ftc_type type, ftc_matched **message,
+                       ftc_request **request);
 
 /*
  * Withdraw a receive that has taken no message: its request ends with FTC_ERR_CANCELLED. Otherwise,

@@ -108,13 +108,23 @@ static struct ftc_arrival *own_arrival(struct ftc_matching *m, const struct ftc_
     return NULL;
 }
 
+/* Has a receive of this rank taken the message of this send to it? Then it copies it. */
+static bool copies_own(const struct ftc_matching *m, const struct ftc_transfer *send)
+{
+    for (struct ftc_link *link = m->copying.next; link != &m->copying; link = link->next)
+        if (ftc_transfer_of(link)->from == m->set.self &&
+            ftc_transfer_of(link)->number == send->number)
+            return true;
+    return false;
+}
+
 bool ftc_matching_waits_for_self(struct ftc_matching *m, const struct ftc_transfer *t)
 {
     bool of_self = t->rank == m->set.self || m->set.ranks == 1;
 
     if (!of_self || ftc_transfer_has_ended(t))
         return false;
-    return t->sends ? own_arrival(m, t) != NULL : !has_taken(t);
+    return t->sends ? !copies_own(m, t) : !has_taken(t);
 }
 
 /* --- cancel, revoke, free --- */
@@ -152,6 +162,6 @@ void ftc_matching_revoke(struct ftc_matching *m)
 
 void ftc_matching_leave(struct ftc_matching *m)
 {
-    ftc_arrivals_drop(m);
+    ftc_arrivals_drop(m, &m->arrivals);
     m->over = true;
 }

@@ -57,6 +57,7 @@ struct ftc_matching {
     struct ftc_matching_peer **peers; /* by rank */
     struct ftc_link posted_any;       /* receives from any rank that have taken no message */
     struct ftc_link arrivals;         /* of all, as they came */
+    struct ftc_link matched;          /* P13 */
     struct ftc_link copying;          /* receives that copy (P4) */
     struct ftc_arrival *spare;
     uint64_t orders, ended;
@@ -95,7 +96,7 @@ struct ftc_arrival *ftc_matching_arrival(const struct ftc_matching *m, int from,
 int ftc_arrival_keep(struct ftc_matching *m, struct ftc_matching_peer *peer, int from,
                      const struct ftc_matching_message *message, struct ftc_buffer *buffer);
 void ftc_arrival_drop(struct ftc_matching *m, struct ftc_arrival *arrival);
-void ftc_arrivals_drop(struct ftc_matching *m);
+void ftc_arrivals_drop(struct ftc_matching *m, struct ftc_link *list); /* by their `of_all` */
 
 /* --- arrive.c --- */
 /* A receive takes a message of the rank `from`. */

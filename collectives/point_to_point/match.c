@@ -96,8 +96,8 @@ void ftc_arrival_drop(struct ftc_matching *m, struct ftc_arrival *arrival)
     m->spare = arrival;
 }
 
-void ftc_arrivals_drop(struct ftc_matching *m)
+void ftc_arrivals_drop(struct ftc_matching *m, struct ftc_link *list)
 {
-    while (!ftc_link_is_empty(&m->arrivals))
-        ftc_arrival_drop(m, of_all(m->arrivals.next));
+    while (!ftc_link_is_empty(list))
+        ftc_arrival_drop(m, of_all(list->next));
 }

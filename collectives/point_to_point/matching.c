@@ -23,6 +23,7 @@ int ftc_matching_create(struct ftc_matching **out, const struct ftc_matching_set
     m->others = settings->ranks - 1;
     ftc_link_init(&m->posted_any);
     ftc_link_init(&m->arrivals);
+    ftc_link_init(&m->matched);
     ftc_link_init(&m->copying);
     *out = m;
     return FTC_SUCCESS;
@@ -47,7 +48,8 @@ void ftc_matching_destroy(struct ftc_matching *m)
 {
     if (m == NULL)
         return;
-    ftc_arrivals_drop(m);
+    ftc_arrivals_drop(m, &m->arrivals);
+    ftc_arrivals_drop(m, &m->matched);
     for (struct ftc_link *link = m->spare != NULL ? &m->spare->of_all : NULL, *next; link != NULL;
          link = next) {
         next = link->next;
@@ -127,7 +129,9 @@ static int start_receive(struct ftc_matching *m, struct ftc_transfer *t)
 {
     bool any = t->rank == FTC_MATCHING_ANY;
     struct ftc_matching_peer *peer = any ? NULL : ftc_matching_peer(m, t->rank);
-    struct ftc_arrival *arrival = ftc_matching_arrival(m, t->rank, t->tag, t->context);
+    struct ftc_arrival *arrival = t->matched != NULL && !FTC_MATCHING_MUTATED(MATCHED_FORGOTTEN)
+                                      ? t->matched
+                                      : ftc_matching_arrival(m, t->rank, t->tag, t->context);
 
     if (!any && peer == NULL)
         return FTC_ERR_NOMEM;
@@ -154,6 +158,8 @@ int ftc_matching_start(struct ftc_matching *m, struct ftc_transfer *t)
     t->bytes = 0;
     t->number = t->wanted = t->moved = t->bound = t->seen = t->told = 0;
     if (m->over) {
+        if (t->matched != NULL)
+            ftc_arrival_drop(m, t->matched);
         ftc_transfer_end(m, t, FTC_ERR_REVOKED);
         return FTC_SUCCESS;
     }
@@ -182,6 +188,18 @@ bool ftc_matching_probe(const struct ftc_matching *m, int from, int tag, uint8_t
     found->tag = (int)message->tag;
     found->size = message->what == FTC_MATCHING_EAGER ? message->length : (size_t)message->size;
     return true;
+}
+
+struct ftc_arrival *ftc_matching_match(struct ftc_matching *m, int from, int tag, uint8_t context)
+{
+    struct ftc_arrival *arrival = ftc_matching_arrival(m, from, tag, context);
+
+    if (arrival != NULL) {
+        ftc_link_take_out(&arrival->of_peer);
+        ftc_link_take_out(&arrival->of_all);
+        ftc_link_put_last(&m->matched, &arrival->of_all);
+    }
+    return arrival;
 }
 
 bool ftc_matching_has_credit(const struct ftc_matching *m, int to, size_t size)

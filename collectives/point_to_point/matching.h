@@ -1,6 +1,6 @@
 /*
  * The matching engine of one process in one communicator: its sends and receives, and the messages
- * that no receive has taken yet (docs/design/point-to-point.md, P1 to P12).
+ * that no receive has taken yet (docs/design/point-to-point.md, P1 to P13).
  *
  * Inputs: a transfer that starts or is cancelled, a message, what became of a copy, a notice, a
  * revoke, a free. Outputs: messages, by ftc_matching_next_output(), and copies from the memory of
@@ -34,6 +34,7 @@
 #define FTC_MATCHING_OVERHEAD 64
 
 struct ftc_matching;
+struct ftc_arrival;
 
 struct ftc_matching_settings {
     uint64_t communicator; /* its number, in each message (collectives/frame.h) */
@@ -59,6 +60,8 @@ struct ftc_transfer {
     int rank, tag;    /* a send: 0 or more. A receive: or FTC_MATCHING_ANY */
     void *buffer;     /* a send does not change it */
     size_t size;      /* of the buffer */
+    /* P13: the message that a receive takes, from ftc_matching_match(); NULL: it looks for one. */
+    struct ftc_arrival *matched;
 
     /* --- how it ended. `state` is read without a lock; the others are there when it says ENDED
      * --- */
@@ -154,6 +157,9 @@ struct ftc_envelope {
 /* The unexpected message that a receive would take now. */
 bool ftc_matching_probe(const struct ftc_matching *matching, int from, int tag, uint8_t context,
                         struct ftc_envelope *found);
+/* P13: takes that message out of the unexpected ones, for a later receive. NULL: there is none. */
+struct ftc_arrival *ftc_matching_match(struct ftc_matching *matching, int from, int tag,
+                                       uint8_t context);
 /* Would a send of so many bytes to a rank go as EAGER, or is it too large for that anyway? */
 bool ftc_matching_has_credit(const struct ftc_matching *matching, int to, size_t size);
 bool ftc_matching_is_gone(const struct ftc_matching *matching, int rank); /* notice was given */

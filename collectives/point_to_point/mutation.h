@@ -36,7 +36,8 @@
     X(TRUNCATED_KEPT, "P9: a message that is too long does not end its send")                      \
     X(TAKEN_CANCELLED, "P10: a receive that has taken a message is cancelled")                     \
     X(OWN_STAYS, "P10: the message of a cancelled send stays")                                     \
-    X(REVOKE_FORGETS, "P11: a revoke does not end sends")
+    X(REVOKE_FORGETS, "P11: a revoke does not end sends")                                          \
+    X(MATCHED_FORGOTTEN, "P13: a receive of a matched message looks for another one")
 
 enum ftc_matching_mutation {
     FTC_MATCHING_MUTATION_NONE,

@@ -1,8 +1,12 @@
 /* The sends and receives of the API. */
 #include "runtime/comm/point_to_point.h"
+
+#include <stdlib.h>
+
 #include "base/cpu.h"
 #include "base/error.h"
 #include "runtime/api/call.h"
+#include "runtime/api/posted.h"
 #include "runtime/api/request.h"
 #include "runtime/comm/drive.h"
 #include "runtime/process/progress.h"
@@ -33,19 +37,38 @@ struct message {
     size_t count;
     ftc_type type;
     int rank, tag;
+    bool synchronous;
+    ftc_matched **matched; /* P13; NULL: the receive looks for a message */
 };
 
-FTC_HOT static int fill(struct ftc_transfer *t, const struct ftc_comm *comm,
+/* The receive that is given to the engine has it. */
+static struct ftc_arrival *take_matched(struct ftc_comm *comm, ftc_matched **matched)
+{
+    struct ftc_arrival *arrival = (*matched)->arrival;
+
+    ftc_posted_count(comm, -1);
+    free(*matched);
+    *matched = NULL;
+    return arrival;
+}
+
+FTC_HOT static int fill(struct ftc_transfer *t, struct ftc_comm *comm,
                         const struct message *message)
 {
     t->sends = message->sends;
-    t->synchronous = t->awaited = false;
+    t->synchronous = message->synchronous;
+    t->awaited = false;
+    t->matched = NULL;
     t->context = 0;
     t->rank = message->rank;
     t->tag = message->tag;
     t->buffer = (void *)(uintptr_t)message->buffer;
     int rc = ftc_check_size(message->count, message->type, &t->size);
-    return rc == FTC_SUCCESS ? check(comm, t) : rc;
+    if (rc == FTC_SUCCESS)
+        rc = check(comm, t);
+    if (rc == FTC_SUCCESS && message->matched != NULL)
+        t->matched = take_matched(comm, message->matched);
+    return rc;
 }
 
 /* --- blocking calls --- */
@@ -141,21 +164,29 @@ FTC_HOT static int run(struct ftc_comm *comm, const struct message messages[], i
 FTC_API int ftc_send(const void *buffer, size_t count, ftc_type type, int to, int tag,
                      ftc_comm *comm)
 {
-    return run(comm, &(struct message){true, buffer, count, type, to, tag}, 1, NULL);
+    return run(comm, &(struct message){true, buffer, count, type, to, tag, false, NULL}, 1, NULL);
+}
+
+FTC_API int ftc_ssend(const void *buffer, size_t count, ftc_type type, int to, int tag,
+                      ftc_comm *comm)
+{
+    return run(comm, &(struct message){true, buffer, count, type, to, tag, true, NULL}, 1, NULL);
 }
 
 FTC_API int ftc_recv(void *buffer, size_t count, ftc_type type, int from, int tag, ftc_comm *comm,
                      ftc_status *status)
 {
-    return run(comm, &(struct message){false, buffer, count, type, from, tag}, 1, status);
+    return run(comm, &(struct message){false, buffer, count, type, from, tag, false, NULL}, 1,
+               status);
 }
 
 FTC_API int ftc_sendrecv(const void *send, size_t sendcount, ftc_type sendtype, int to, int sendtag,
                          void *recv, size_t recvcount, ftc_type recvtype, int from, int recvtag,
                          ftc_comm *comm, ftc_status *status)
 {
-    const struct message messages[] = {{true, send, sendcount, sendtype, to, sendtag},
-                                       {false, recv, recvcount, recvtype, from, recvtag}};
+    const struct message messages[] = {
+        {true, send, sendcount, sendtype, to, sendtag, false, NULL},
+        {false, recv, recvcount, recvtype, from, recvtag, false, NULL}};
 
     return run(comm, messages, 2, status);
 }
@@ -176,13 +207,20 @@ FTC_HOT static int start(struct ftc_comm *comm, const struct message *message,
 FTC_API int ftc_isend(const void *buffer, size_t count, ftc_type type, int to, int tag,
                       ftc_comm *comm, ftc_request **request)
 {
-    return start(comm, &(struct message){true, buffer, count, type, to, tag}, request);
+    return start(comm, &(struct message){true, buffer, count, type, to, tag, false, NULL}, request);
+}
+
+FTC_API int ftc_issend(const void *buffer, size_t count, ftc_type type, int to, int tag,
+                       ftc_comm *comm, ftc_request **request)
+{
+    return start(comm, &(struct message){true, buffer, count, type, to, tag, true, NULL}, request);
 }
 
 FTC_API int ftc_irecv(void *buffer, size_t count, ftc_type type, int from, int tag, ftc_comm *comm,
                       ftc_request **request)
 {
-    return start(comm, &(struct message){false, buffer, count, type, from, tag}, request);
+    return start(comm, &(struct message){false, buffer, count, type, from, tag, false, NULL},
+                 request);
 }
 
 FTC_API int ftc_cancel(ftc_request *request)
@@ -208,6 +246,7 @@ FTC_API int ftc_cancel(ftc_request *request)
 
 struct probe {
     int from, tag;
+    ftc_matched *matches; /* P13: gets the message; NULL: the message stays */
     struct ftc_envelope found;
     int rc; /* as ftc_comm_probe() returns it */
 };
@@ -216,9 +255,13 @@ static bool looked(struct ftc_comm *comm, void *arg)
 {
     struct probe *probe = arg;
 
+    if (probe->matches != NULL && probe->matches->arrival != NULL)
+        return true;
     probe->rc = ftc_comm_is_revoked(comm)
                     ? FTC_ERR_REVOKED
                     : ftc_comm_probe(comm, probe->from, probe->tag, &probe->found);
+    if (probe->rc == 1 && probe->matches != NULL)
+        probe->matches->arrival = ftc_comm_match(comm, probe->from, probe->tag);
     return probe->rc != 0 || ftc_transfer_is_of_self(comm, probe->from);
 }
 
@@ -268,4 +311,67 @@ FTC_API int ftc_iprobe(int from, int tag, ftc_comm *comm, int *found, ftc_status
     if (found == NULL)
         return ftc_error_set(FTC_ERR_ARG, "there is no place for the answer");
     return probe(comm, &(struct probe){.from = from, .tag = tag}, found, status);
+}
+
+/* --- matched messages (P13) --- */
+
+static int match(int from, int tag, ftc_comm *comm, int *found, ftc_matched **message,
+                 ftc_status *status)
+{
+    struct probe matching = {.from = from, .tag = tag};
+
+    if (message == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "there is no place for the message");
+    matching.matches = calloc(1, sizeof(*matching.matches));
+    if (matching.matches == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a matched message");
+    int rc = probe(comm, &matching, found, status);
+    if (rc == FTC_SUCCESS && matching.matches->arrival != NULL) {
+        matching.matches->comm = comm;
+        ftc_posted_count(comm, 1);
+        *message = matching.matches;
+    } else {
+        free(matching.matches);
+    }
+    return rc;
+}
+
+FTC_API int ftc_mprobe(int from, int tag, ftc_comm *comm, ftc_matched **message, ftc_status *status)
+{
+    return match(from, tag, comm, NULL, message, status);
+}
+
+FTC_API int ftc_improbe(int from, int tag, ftc_comm *comm, int *found, ftc_matched **message,
+                        ftc_status *status)
+{
+    if (found == NULL)
+        return ftc_error_set(FTC_ERR_ARG, "there is no place for the answer");
+    return match(from, tag, comm, found, message, status);
+}
+
+static int no_message(void)
+{
+    return ftc_error_set(FTC_ERR_ARG, "there is no matched message");
+}
+
+FTC_API int ftc_mrecv(void *buffer, size_t count, ftc_type type, ftc_matched **message,
+                      ftc_status *status)
+{
+    if (message == NULL || *message == NULL)
+        return no_message();
+    return run(
+        (*message)->comm,
+        &(struct message){false, buffer, count, type, FTC_ANY_RANK, FTC_ANY_TAG, false, message}, 1,
+        status);
+}
+
+FTC_API int ftc_imrecv(void *buffer, size_t count, ftc_type type, ftc_matched **message,
+                       ftc_request **request)
+{
+    if (message == NULL || *message == NULL)
+        return no_message();
+    return start(
+        (*message)->comm,
+        &(struct message){false, buffer, count, type, FTC_ANY_RANK, FTC_ANY_TAG, false, message},
+        request);
 }

@@ -28,6 +28,13 @@ struct ftc_posted {
     struct ftc_transfer transfer;
 };
 
+/* P13: a message that a probe has taken for a receive. Counted among the requests, so that its
+ * communicator is not freed. */
+struct ftc_matched {
+    struct ftc_comm *comm;
+    struct ftc_arrival *arrival;
+};
+
 static inline struct ftc_posted *ftc_posted_of(ftc_request *request)
 {
     return (struct ftc_posted *)(void *)request;

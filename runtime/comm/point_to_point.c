@@ -288,6 +288,11 @@ int ftc_comm_probe(struct ftc_comm *comm, int from, int tag, struct ftc_envelope
     return ftc_matching_interrupts_probe(matching) ? FTC_ERR_RANK_FAILED : 0;
 }
 
+struct ftc_arrival *ftc_comm_match(struct ftc_comm *comm, int from, int tag)
+{
+    return ftc_matching_match(comm->passing->matching, from, tag, 0);
+}
+
 const struct ftc_algorithm ftc_algorithm_point_to_point = {
     .close = passing_close,
     .frame = FTC_FRAME_POINT_TO_POINT,

@@ -29,5 +29,7 @@ bool ftc_comm_waits_for_self(struct ftc_comm *comm, const struct ftc_transfer *t
 /* Looks for a message that a receive would take now, for the thread of the caller. 1: there is one;
  * 0: there is none; FTC_ERR_RANK_FAILED: none comes, or a failure interrupts (P8). */
 int ftc_comm_probe(struct ftc_comm *comm, int from, int tag, struct ftc_envelope *found);
+/* Takes the message that ftc_comm_probe() found (P13). */
+struct ftc_arrival *ftc_comm_match(struct ftc_comm *comm, int from, int tag);
 
 #endif

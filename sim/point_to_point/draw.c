@@ -50,6 +50,7 @@ static void add_receive(struct ftc_messages_story *s, int rank, int from,
     *receive = *m;
     receive->rank = below(s, 3) == 0 ? FTC_MATCHING_ANY : from;
     receive->tag = below(s, 4) == 0 ? FTC_MATCHING_ANY : m->tag;
+    receive->matched = below(s, 4) == 0;
     if (below(s, 4) == 0)
         receive->size = below(s, FTC_MESSAGES_BYTES + 1);
 }

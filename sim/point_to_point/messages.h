@@ -23,6 +23,7 @@
 
 struct ftc_messages_transfer {
     bool sends, synchronous;
+    bool matched;  /* a receive: of a message that was matched before, if there was one (P13) */
     int rank, tag; /* -1: any */
     int context;
     int size;
@@ -53,6 +54,7 @@ struct ftc_messages_sums {
     uint64_t failed, revoked;      /* transfers that ended so */
     uint64_t cancelled, truncated; /* likewise */
     uint64_t interrupted;          /* waits */
+    uint64_t matched;              /* messages, before their receive */
     uint64_t left;                 /* transfers that nobody could match */
 };
 

@@ -30,11 +30,18 @@ static void settle(struct ftc_messages_world *w, int rank)
 void ftc_messages_start(struct ftc_messages_world *w, int rank)
 {
     struct ftc_messages_process *p = &w->process[rank];
-    int index = p->at++;
+    int index = p->at;
     const struct ftc_messages_transfer *plan = &w->story->transfer[rank][index];
     struct ftc_messages_entry *entry = &p->entry[index];
     struct ftc_transfer *t = &entry->transfer;
 
+    if (plan->matched && entry->held == NULL &&
+        (entry->held = ftc_matching_match(p->matching, plan->rank, plan->tag,
+                                          (uint8_t)plan->context)) != NULL) {
+        ftc_messages_say(w, "rank %d matches a message for receive %d", rank, index);
+        return;
+    }
+    p->at++;
     ftc_messages_say(w, "rank %d starts %s %d: rank %d, tag %d, context %d, %d bytes%s", rank,
                      plan->sends ? "send" : "receive", index, plan->rank, plan->tag, plan->context,
                      plan->size, plan->synchronous ? ", synchronous" : "");
@@ -44,12 +51,14 @@ void ftc_messages_start(struct ftc_messages_world *w, int rank)
                                .tag = plan->tag,
                                .context = (uint8_t)plan->context,
                                .buffer = entry->buffer,
+                               .matched = entry->held,
                                .size = (size_t)plan->size};
     memset(entry->buffer, 0, sizeof(entry->buffer));
     for (int i = 0; plan->sends && i < plan->size; i++)
         entry->buffer[i] = ftc_messages_byte(rank, index, i);
     entry->started = true;
     w->sums->sent += plan->sends;
+    w->sums->matched += entry->held != NULL;
     check(w, rank, ftc_matching_start(p->matching, t));
     settle(w, rank);
 }

@@ -21,8 +21,9 @@ struct ftc_messages_entry {
     bool arrived; /* the message has come to its receiver as a whole: EAGER */
     bool taken;   /* a receive has taken it */
     /* --- of a receive --- */
-    bool matched; /* the judge has looked at what it took */
-    int notices;  /* that its process had at its last interruption */
+    bool matched;             /* the judge has looked at what it took */
+    struct ftc_arrival *held; /* P13: the message that it starts with; NULL: none */
+    int notices;              /* that its process had at its last interruption */
 };
 
 struct ftc_messages_process {

@@ -244,6 +244,73 @@ START_TEST(a_rank_sends_to_itself)
 }
 END_TEST
 
+START_TEST(a_matched_message_goes_to_its_receive_alone)
+{
+    static char large[1000], to[sizeof(large)], got[3];
+    char a = 'a', b = 'b';
+    struct ftc_transfer first = transfer(true, 0, 1, &a, 1), second = transfer(true, 0, 1, &b, 1);
+    struct ftc_transfer lost = transfer(true, 0, 2, large, sizeof(large));
+    struct ftc_transfer one = transfer(false, 1, 1, &got[0], 1), other = one, third = one;
+    struct ftc_transfer receive = transfer(false, FTC_MATCHING_ANY, FTC_MATCHING_ANY, to, 1000);
+
+    start(1, &first);
+    start(1, &second);
+    start(1, &lost);
+    settle();
+    one.matched = ftc_matching_match(engine[0], FTC_MATCHING_ANY, 1, 0);
+    receive.matched = ftc_matching_match(engine[0], 1, 2, 0);
+    third.matched = ftc_matching_match(engine[0], 2, FTC_MATCHING_ANY, 0);
+    ck_assert_ptr_null(third.matched);
+    start(0, &other); /* takes the second one */
+    ended(&other, FTC_SUCCESS);
+    ck_assert_int_eq(got[0], b);
+    ck_assert_int_eq(ftc_matching_notice(engine[0], 1), FTC_SUCCESS);
+    ftc_matching_recognize(engine[0], 1);
+    start(0, &one);
+    ended(&one, FTC_SUCCESS);
+    ck_assert_int_eq(got[0], a);
+    start(0, &receive);
+    ended(&receive, FTC_ERR_RANK_FAILED);
+}
+END_TEST
+
+/* What is left is freed with the engine. */
+START_TEST(a_revoke_ends_the_receive_of_a_matched_message)
+{
+    char byte = 'a', got = 0;
+    struct ftc_transfer sends[2] = {transfer(true, 0, 1, &byte, 1), transfer(true, 0, 1, &byte, 1)};
+    struct ftc_transfer receive = transfer(false, 1, 1, &got, 1);
+
+    start(1, &sends[0]);
+    start(1, &sends[1]);
+    settle();
+    receive.matched = ftc_matching_match(engine[0], 1, 1, 0);
+    ck_assert_ptr_nonnull(ftc_matching_match(engine[0], 1, 1, 0));
+    ftc_matching_revoke(engine[0]);
+    start(0, &receive);
+    ended(&receive, FTC_ERR_REVOKED);
+    ck_assert_int_eq(got, 0);
+}
+END_TEST
+
+START_TEST(a_matched_message_of_this_rank_is_not_withdrawn)
+{
+    static char from[1000], to[sizeof(from)];
+    struct ftc_transfer send = transfer(true, 0, 1, from, sizeof(from));
+    struct ftc_transfer receive = transfer(false, 0, 1, to, sizeof(to));
+
+    start(0, &send);
+    receive.matched = ftc_matching_match(engine[0], 0, 1, 0);
+    ck_assert(ftc_matching_waits_for_self(engine[0], &send));
+    ck_assert(!ftc_matching_cancel(engine[0], &send));
+    start(0, &receive);
+    ck_assert(!ftc_matching_waits_for_self(engine[0], &send));
+    settle();
+    ended(&send, FTC_SUCCESS);
+    ended(&receive, FTC_SUCCESS);
+}
+END_TEST
+
 #define MANY 40
 
 START_TEST(a_sender_has_credit_for_so_much)
@@ -455,6 +522,9 @@ int main(void)
     tcase_add_loop_test(tcase, a_message_that_is_too_long_is_cut, 0, 2);
     tcase_add_test(tcase, a_synchronous_send_waits_for_its_receive);
     tcase_add_test(tcase, a_rank_sends_to_itself);
+    tcase_add_test(tcase, a_matched_message_goes_to_its_receive_alone);
+    tcase_add_test(tcase, a_revoke_ends_the_receive_of_a_matched_message);
+    tcase_add_test(tcase, a_matched_message_of_this_rank_is_not_withdrawn);
     tcase_add_test(tcase, a_sender_has_credit_for_so_much);
     tcase_add_test(tcase, bytes_of_a_send_that_has_ended_are_void);
     tcase_add_test(tcase, a_failure_ends_what_waits_for_the_rank);

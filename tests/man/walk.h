@@ -42,7 +42,7 @@ void walk_wrong_messages(ftc_comm *world);
 void walk_refused_messages(ftc_comm *comm, int code);
 void walk_refused_message_requests(ftc_comm *comm, int code);     /* not of one that was revoked */
 void walk_messages_of_dead(ftc_comm *world);                      /* rank 0 is dead, or dies */
-void walk_messages_without_memory(ftc_comm *world, int codes[2]); /* notes nothing */
+void walk_messages_without_memory(ftc_comm *world, int codes[5]); /* notes nothing */
 
 /* One of each non-blocking form, and all that it reads and writes while it is under way. */
 #define WALK_RANKS 8

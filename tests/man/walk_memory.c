@@ -47,15 +47,17 @@ int walk_without_memory(long number)
 int walk_requests_without_memory(ftc_comm *world, long number)
 {
     struct forms forms;
-    int codes[2];
+    int codes[5];
 
     (void)number;
     exhaust();
     walk_start_forms(&forms, world);
     walk_messages_without_memory(world, codes);
     limit_to(RLIM_INFINITY);
-    walk_see(FTC_ERR_NOMEM, "ftc_isend", codes[0]);
-    walk_see(FTC_ERR_NOMEM, "ftc_irecv", codes[1]);
+    static const char *const names[5] = {"ftc_isend", "ftc_irecv", "ftc_issend", "ftc_mprobe",
+                                         "ftc_improbe"};
+    for (int i = 0; i < 5; i++)
+        walk_see(FTC_ERR_NOMEM, names[i], codes[i]);
     walk_see_forms(&forms, FTC_ERR_NOMEM);
     SEE(FTC_SUCCESS, ftc_finalize, (world));
     return 0;

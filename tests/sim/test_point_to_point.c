@@ -44,6 +44,7 @@ START_TEST(promises_are_kept)
     ck_assert_uint_gt(sums.cancelled, sums.runs / 40);
     ck_assert_uint_gt(sums.truncated, sums.runs / 4);
     ck_assert_uint_gt(sums.interrupted, sums.runs / 40);
+    ck_assert_uint_gt(sums.matched, sums.runs / 4);
 }
 END_TEST
 
