@@ -1,10 +1,12 @@
-/* What the functions that are made from the table call; and the short way of four of them. */
+/* What the functions that are made from the table call; and the short way of some. */
 #ifndef FTC_MPI_ENTRY_H
 #define FTC_MPI_ENTRY_H
 
 #include "mpi/call/call.h"
 #include "mpi/comm/comm.h"
+#include "mpi/message/message.h"
 #include "mpi/operator/operator.h"
+#include "mpi/type/status.h"
 
 #include "include/ftcoll.h"
 
@@ -86,6 +88,46 @@ static inline int ftc_mpi_fast_reduce(const void *sendbuf, void *recvbuf, MPI_Co
     return ftc_mpi_fast_outcome(c, ftc_reduce(sendbuf == MPI_IN_PLACE ? FTC_IN_PLACE : sendbuf,
                                               recvbuf, (size_t)count, type, native_op, root,
                                               c->native));
+}
+
+/* The bytes of a message with a predefined datatype that has no gaps, and peers that are sound; -1:
+ * not the short way. */
+static inline ptrdiff_t ftc_mpi_fast_bytes(const struct ftc_mpi_comm *c, const void *buf,
+                                           MPI_Count count, MPI_Datatype datatype, int rank)
+{
+    const struct ftc_mpi_basic *basic = ftc_mpi_fast_type(datatype, count);
+    bool fast =
+        c != NULL && basic != NULL && basic->class != FTC_MPI_PAIR && rank < c->size && buf != NULL;
+    return fast ? (ptrdiff_t)((size_t)count * basic->size) : -1;
+}
+
+static inline int ftc_mpi_fast_send(const void *buf, MPI_Count count, MPI_Datatype datatype,
+                                    int dest, int tag, MPI_Comm comm)
+{
+    struct ftc_mpi_comm *c = ftc_mpi_fast_comm(comm);
+    ptrdiff_t bytes = ftc_mpi_fast_bytes(c, buf, count, datatype, dest);
+    if (bytes < 0 || dest < 0 || tag < 0)
+        return FTC_MPI_SLOW;
+    int error = ftc_send(buf, (size_t)bytes, FTC_UINT8, dest, tag, c->native);
+    return error == FTC_SUCCESS ? MPI_SUCCESS : ftc_mpi_message_outcome(c, error);
+}
+
+/* A receive that a failure has interrupted took no message, and goes the other way. */
+static inline int ftc_mpi_fast_recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
+                                    int tag, MPI_Comm comm, MPI_Status *status)
+{
+    struct ftc_mpi_comm *c = ftc_mpi_fast_comm(comm);
+    ptrdiff_t bytes = ftc_mpi_fast_bytes(c, buf, count, datatype, source);
+    ftc_status got;
+    if (bytes < 0 || source < MPI_ANY_SOURCE || tag < MPI_ANY_TAG || tag == -1)
+        return FTC_MPI_SLOW;
+    int error = ftc_recv(buf, (size_t)bytes, FTC_UINT8, source, ftc_mpi_native_tag(tag), c->native,
+                         status == MPI_STATUS_IGNORE ? NULL : &got);
+    if (error == FTC_ERR_RANK_FAILED && source == MPI_ANY_SOURCE)
+        return FTC_MPI_SLOW;
+    if (status != MPI_STATUS_IGNORE && (error == FTC_SUCCESS || error == FTC_ERR_TRUNCATED))
+        ftc_mpi_status_set(status, got.rank, got.tag, (MPI_Count)got.bytes);
+    return error == FTC_SUCCESS ? MPI_SUCCESS : ftc_mpi_message_outcome(c, error);
 }
 
 #endif

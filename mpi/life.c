@@ -1,5 +1,5 @@
 /* The life of the library in a process: from MPI_Init() to MPI_Finalize(). */
-#include "mpi/comm/comm.h"
+#include "mpi/comm/request.h"
 
 #include "functions.h"
 
@@ -64,6 +64,7 @@ int ftc_mpi_finalize(void)
     if (rc != MPI_SUCCESS)
         return rc;
     ftc_mpi_failures_note_masked();
+    ftc_mpi_requests_reap(FTC_MPI_REAP_LAST);
     rc = ftc_mpi_error_from(ftc_finalize(world->native)); /* frees all communicators */
     if (rc != MPI_SUCCESS)
         return rc;

@@ -125,70 +125,49 @@ static int end(struct ftc_mpi_plan *plan, int error)
     return rc;
 }
 
-int ftc_mpi_call_run(const struct ftc_mpi_call *call)
+static int finish_call(struct ftc_mpi_request *request, int error)
 {
-    struct ftc_mpi_plan plan = {.call = *call};
-    int rc = ftc_mpi_comm_open(call->comm, &plan.comm);
-    if (rc == MPI_SUCCESS)
-        rc = make(&plan);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    ftc_mpi_comm_enter(plan.comm);
-    plan.native = plan.comm->native;
-    rc = end(&plan, begin(&plan, NULL));
-    ftc_mpi_comm_leave(plan.comm);
-    return rc;
+    return end((struct ftc_mpi_plan *)request, error);
 }
 
-static int finish_call(struct ftc_mpi_operation *operation, struct ftc_mpi_comm *comm, int error)
+static int start_call(struct ftc_mpi_request *request)
 {
-    struct ftc_mpi_plan *plan = (struct ftc_mpi_plan *)operation;
-    (void)comm;
-    int rc = end(plan, error);
-    if (!plan->persistent)
-        free(plan);
-    return rc;
-}
-
-static int start_call(struct ftc_mpi_operation *operation, struct ftc_mpi_comm *comm,
-                      ftc_request **native)
-{
-    struct ftc_mpi_plan *plan = (struct ftc_mpi_plan *)operation;
+    struct ftc_mpi_plan *plan = (struct ftc_mpi_plan *)request;
+    struct ftc_mpi_comm *comm = plan->comm;
     int rc =
         comm->revoked ? ftc_mpi_error(MPIX_ERR_REVOKED, "%s was revoked", comm->name) : make(plan);
     if (rc != MPI_SUCCESS)
         return rc;
-    int error = begin(plan, native);
+    int error = begin(plan, &request->native[0]);
     if (error == FTC_SUCCESS)
         return MPI_SUCCESS;
     clear(plan);
     return ftc_mpi_error_from(error);
 }
 
-static void release_call(struct ftc_mpi_operation *operation)
+static void release_call(struct ftc_mpi_request *request)
 {
-    struct ftc_mpi_plan *plan = (struct ftc_mpi_plan *)operation;
-    ftc_comm_free(&plan->native);
-    free(plan);
+    struct ftc_mpi_plan *plan = (struct ftc_mpi_plan *)request;
+    if (request->persistent && plan->native != NULL)
+        ftc_comm_free(&plan->native);
 }
 
 /* A plan for a request. */
 static int plan_new(const struct ftc_mpi_call *call, bool persistent, struct ftc_mpi_plan **out)
 {
+    static const struct ftc_mpi_operation operation = {
+        .start = start_call, .finish = finish_call, .release = release_call};
     struct ftc_mpi_comm *comm;
     int rc = ftc_mpi_comm_open(call->comm, &comm);
     if (rc != MPI_SUCCESS)
         return rc;
-    struct ftc_mpi_plan *plan = calloc(1, sizeof *plan);
+    struct ftc_mpi_plan *plan = ftc_mpi_request_new(&operation, comm, sizeof *plan);
     if (plan == NULL)
         return ftc_mpi_no_memory();
     plan->call = *call;
     plan->comm = comm;
-    plan->native = comm->native;
-    plan->persistent = persistent;
-    plan->operation.finish = finish_call;
-    plan->operation.start = start_call;
-    plan->operation.release = release_call;
+    plan->native = persistent ? NULL : comm->native;
+    plan->request.persistent = persistent;
     *out = plan;
     return MPI_SUCCESS;
 }
@@ -196,17 +175,25 @@ static int plan_new(const struct ftc_mpi_call *call, bool persistent, struct ftc
 int ftc_mpi_call_start(const struct ftc_mpi_call *call, MPI_Request *request)
 {
     struct ftc_mpi_plan *plan = NULL;
-    ftc_request *native = NULL;
     int rc = plan_new(call, false, &plan);
+    return rc == MPI_SUCCESS ? ftc_mpi_request_give(&plan->request, request) : rc;
+}
+
+int ftc_mpi_call_run(const struct ftc_mpi_call *call)
+{
+    struct ftc_mpi_plan plan = {.call = *call};
+    MPI_Request request;
+    int rc = ftc_mpi_comm_open(call->comm, &plan.comm);
+    if (rc == MPI_SUCCESS && ftc_mpi_process.multiple) { /* the other threads get turns */
+        rc = ftc_mpi_call_start(call, &request);
+        return rc == MPI_SUCCESS ? ftc_mpi_wait(&request, MPI_STATUS_IGNORE) : rc;
+    }
+    if (rc == MPI_SUCCESS)
+        rc = make(&plan);
     if (rc != MPI_SUCCESS)
         return rc;
-    ftc_mpi_comm_enter(plan->comm);
-    rc = start_call(&plan->operation, plan->comm, &native);
-    ftc_mpi_comm_leave(plan->comm);
-    if (rc == MPI_SUCCESS)
-        return ftc_mpi_request_give(plan->comm, native, &plan->operation, request);
-    free(plan);
-    return rc;
+    plan.native = plan.comm->native;
+    return end(&plan, begin(&plan, NULL));
 }
 
 /* The datatypes and the operator must not be freed before the request: they are looked up again at
@@ -226,7 +213,8 @@ int ftc_mpi_call_init(const struct ftc_mpi_call *call, MPI_Info info, MPI_Reques
         ftc_mpi_comm_leave(plan->comm);
     }
     if (rc == MPI_SUCCESS)
-        return ftc_mpi_request_give(plan->comm, NULL, &plan->operation, request);
-    free(plan);
+        *request = (MPI_Request)plan;
+    else
+        ftc_mpi_request_release(&plan->request);
     return rc;
 }

@@ -8,10 +8,9 @@
 #include "mpi/operator/operator.h"
 
 struct ftc_mpi_plan {
-    struct ftc_mpi_operation operation; /* of a request; it comes first */
+    struct ftc_mpi_request request; /* it comes first; not used by blocking calls */
     struct ftc_mpi_call call;
     struct ftc_mpi_comm *comm;
-    bool persistent;
     ftc_comm *native; /* of `comm`; a persistent call has a copy of its own, since such calls may be
                        * started in any order (MPI 5.0, 6.13) */
     struct ftc_mpi_side send, recv;

@@ -93,7 +93,7 @@ int ftc_mpi_side_typed(struct ftc_mpi_side *side, void *buffer, struct ftc_mpi_a
 /* Are all blocks in memory as they go over the wire, at places that ftcoll can be given? */
 static bool is_direct(const struct ftc_mpi_side *side)
 {
-    if (side->order != NULL)
+    if (side->order != NULL || side->copied)
         return false;
     if (side->image || side->shape == FTC_MPI_EQUAL)
         return side->image || side->type->contiguous;

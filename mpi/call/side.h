@@ -25,6 +25,7 @@ struct ftc_mpi_side {
     int ordered;
     bool same;  /* all blocks are the first one */
     bool image; /* elements are given as they are in memory, with their padding */
+    bool copied; /* packed in each case */
 
     /* After ftc_mpi_side_prepare(). */
     char *packed;   /* NULL: the blocks are given where they are */

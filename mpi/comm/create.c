@@ -81,16 +81,25 @@ int ftc_mpi_comm_dup(struct ftc_mpi_comm *comm, MPI_Comm *newcomm)
 
 /* A creation under way. */
 struct creation {
-    struct ftc_mpi_operation operation;
+    struct ftc_mpi_request request; /* it comes first */
     ftc_comm *native;
     MPI_Comm *place;
     bool copies; /* a dup; otherwise a shrink */
 };
 
-static int finish_creation(struct ftc_mpi_operation *operation, struct ftc_mpi_comm *comm,
-                           int error)
+static int start_creation(struct ftc_mpi_request *request)
 {
-    struct creation *creation = (struct creation *)operation;
+    struct creation *creation = (struct creation *)request;
+    ftc_comm *parent = request->comm->native;
+    return ftc_mpi_error_from(
+        creation->copies ? ftc_comm_idup(parent, &creation->native, &request->native[0])
+                         : ftc_comm_ishrink(parent, &creation->native, &request->native[0]));
+}
+
+static int finish_creation(struct ftc_mpi_request *request, int error)
+{
+    struct creation *creation = (struct creation *)request;
+    struct ftc_mpi_comm *comm = request->comm;
     bool raises = comm->raises;
     if (!creation->copies)
         comm->raises = false; /* what is shrunk has failures */
@@ -98,45 +107,41 @@ static int finish_creation(struct ftc_mpi_operation *operation, struct ftc_mpi_c
     comm->raises = raises;
     if (rc == MPI_SUCCESS && creation->copies)
         rc = dress(comm, creation->place);
-    free(creation);
     return rc;
 }
 
-static int start_creation(struct ftc_mpi_comm *c, bool copies, MPI_Comm *newcomm,
-                          MPI_Request *request)
+static void release_creation(struct ftc_mpi_request *request)
 {
-    ftc_request *native = NULL;
-    struct creation *creation = calloc(1, sizeof *creation);
+    (void)request;
+}
+
+static int create(struct ftc_mpi_comm *c, bool copies, MPI_Comm *newcomm, MPI_Request *request)
+{
+    static const struct ftc_mpi_operation operation = {
+        .start = start_creation, .finish = finish_creation, .release = release_creation};
+    struct creation *creation = ftc_mpi_request_new(&operation, c, sizeof *creation);
     if (creation == NULL)
         return ftc_mpi_no_memory();
-    creation->operation.finish = finish_creation;
     creation->place = newcomm;
     creation->copies = copies;
-    ftc_mpi_comm_enter(c);
-    int error = copies ? ftc_comm_idup(c->native, &creation->native, &native)
-                       : ftc_comm_ishrink(c->native, &creation->native, &native);
-    ftc_mpi_comm_leave(c);
-    if (error == FTC_SUCCESS)
-        return ftc_mpi_request_give(c, native, &creation->operation, request);
-    free(creation);
-    return ftc_mpi_error_from(error);
+    return ftc_mpi_request_give(&creation->request, request);
 }
 
 int ftc_mpi_comm_idup(struct ftc_mpi_comm *comm, MPI_Comm *newcomm, MPI_Request *request)
 {
-    return start_creation(comm, true, newcomm, request);
+    return create(comm, true, newcomm, request);
 }
 
 int ftc_mpi_comm_idup_with_info(struct ftc_mpi_comm *comm, MPI_Info info, MPI_Comm *newcomm,
                                 MPI_Request *request)
 {
     (void)info; /* hints that are not known are ignored */
-    return start_creation(comm, true, newcomm, request);
+    return create(comm, true, newcomm, request);
 }
 
 int ftc_mpi_comm_ishrink(struct ftc_mpi_comm *comm, MPI_Comm *newcomm, MPI_Request *request)
 {
-    return start_creation(comm, false, newcomm, request);
+    return create(comm, false, newcomm, request);
 }
 
 int ftc_mpi_comm_shrink(struct ftc_mpi_comm *c, MPI_Comm *newcomm)

@@ -6,32 +6,48 @@
 #include <sched.h>
 #include <stdlib.h>
 
-struct ftc_mpi_request {
-    struct ftc_mpi_object object;
-    struct ftc_mpi_comm *comm; /* with a reference */
-    struct ftc_mpi_operation *operation;
-    ftc_request *native; /* while it is under way */
-    bool persistent;
-    bool ended; /* found by MPI_Request_get_status(); `result` is what a wait returns */
-    int result;
-};
+/* Those that were given up, under ftc_mpi_lock(). */
+static struct ftc_mpi_request *given_up;
 
-int ftc_mpi_request_give(struct ftc_mpi_comm *comm, ftc_request *native,
-                         struct ftc_mpi_operation *operation, MPI_Request *request)
+void *ftc_mpi_request_new(const struct ftc_mpi_operation *operation, struct ftc_mpi_comm *comm,
+                          size_t bytes)
 {
-    struct ftc_mpi_request *made = ftc_mpi_object_new(FTC_MPI_REQUEST, sizeof *made);
-    if (made == NULL) {
-        if (native != NULL)
-            operation->finish(operation, comm, ftc_wait(&native, NULL));
-        return ftc_mpi_no_memory();
-    }
+    struct ftc_mpi_request *r = ftc_mpi_object_new(FTC_MPI_REQUEST, bytes);
+    if (r == NULL)
+        return NULL;
     ftc_mpi_object_hold(&comm->object);
-    made->comm = comm;
-    made->operation = operation;
-    made->native = native;
-    made->persistent = native == NULL;
-    *request = (MPI_Request)made;
-    return MPI_SUCCESS;
+    r->operation = operation;
+    r->comm = comm;
+    return r;
+}
+
+void ftc_mpi_request_release(struct ftc_mpi_request *r)
+{
+    struct ftc_mpi_comm *comm = r->comm;
+    r->operation->release(r);
+    ftc_mpi_object_free(&r->object);
+    ftc_mpi_comm_release(comm);
+}
+
+static int start(struct ftc_mpi_request *r)
+{
+    ftc_mpi_status_empty(&r->status);
+    r->error = FTC_SUCCESS;
+    ftc_mpi_comm_enter(r->comm);
+    int rc = r->operation->start(r);
+    ftc_mpi_comm_leave(r->comm);
+    r->active = rc == MPI_SUCCESS;
+    return rc;
+}
+
+int ftc_mpi_request_give(struct ftc_mpi_request *r, MPI_Request *handle)
+{
+    int rc = start(r);
+    if (rc == MPI_SUCCESS)
+        *handle = (MPI_Request)r;
+    else
+        ftc_mpi_request_release(r);
+    return rc;
 }
 
 static int open_request(MPI_Request handle, struct ftc_mpi_request **out)
@@ -42,57 +58,70 @@ static int open_request(MPI_Request handle, struct ftc_mpi_request **out)
                : ftc_mpi_error(MPI_ERR_REQUEST, "this is no request");
 }
 
-static bool is_active(const struct ftc_mpi_request *r)
-{
-    return r != NULL && (r->native != NULL || r->ended);
-}
+/* --- progress --- */
 
-static void release(struct ftc_mpi_request *r)
+/* Waits for one of its requests of ftcoll, or tests it. A failure may interrupt a wait: then the
+ * request stays under way, and where failures are masked nobody is told. If ftcoll refuses the
+ * call, as in a child made by fork(), nothing is left to wait for. */
+static void advance(struct ftc_mpi_request *r, int i, int error, const ftc_status *status)
 {
-    if (r->persistent)
-        r->operation->release(r->operation);
-    ftc_mpi_comm_release(r->comm);
-    ftc_mpi_object_free(&r->object);
-}
-
-/* A call of ftcoll for the request returned `error`. If the operation has ended, its results go to
- * their places. If the call was refused, as in a child made by fork(), nothing is left to wait for.
- */
-static void end(struct ftc_mpi_request *r, int error)
-{
-    if (r->native != NULL && error == FTC_SUCCESS)
+    if (r->native[i] != NULL && error == FTC_ERR_RANK_FAILED) {
+        r->interrupted = !ftc_mpi_comm_passes(r->comm);
         return;
-    r->ended = true;
-    r->result = r->native != NULL ? ftc_mpi_error_from(error)
-                                  : r->operation->finish(r->operation, r->comm, error);
+    }
+    if (r->native[i] != NULL && error == FTC_SUCCESS)
+        return;
+    r->native[i] = NULL;
+    if (i == 0)
+        r->got = *status;
+    if (r->error == FTC_SUCCESS)
+        r->error = error;
 }
 
 /* Has the operation ended? Then its results are in their places, and r->result says how. */
 static bool has_ended(struct ftc_mpi_request *r, bool wait)
 {
-    int done, error;
     if (r->ended)
         return true;
     ftc_mpi_comm_enter(r->comm);
-    error = wait && !ftc_mpi_process.multiple ? ftc_wait(&r->native, NULL)
-                                              : ftc_test(&r->native, &done, NULL);
-    end(r, error);
+    for (int i = 0; i < 2; i++) {
+        int done;
+        ftc_status status = {0};
+        if (r->native[i] != NULL)
+            advance(r, i,
+                    wait && !ftc_mpi_process.multiple ? ftc_wait(&r->native[i], &status)
+                                                      : ftc_test(&r->native[i], &done, &status),
+                    &status);
+    }
+    r->ended = r->native[0] == NULL && r->native[1] == NULL && !atomic_load(&r->outside);
+    if (r->ended)
+        r->result = r->operation->finish(r, r->error);
     ftc_mpi_comm_leave(r->comm);
     return r->ended;
 }
 
-/* Gives the result of a request that has ended to the program: a persistent one is inactive again,
- * another one is gone. */
+/* Is there something to hand over? */
+static bool is_over(struct ftc_mpi_request *r, bool wait)
+{
+    return has_ended(r, wait) || r->interrupted;
+}
+
+/* Gives the result of a request that is over to the program: a persistent one is inactive again,
+ * another one is gone. One that is interrupted stays as it is. */
 static int hand_over(MPI_Request *handle, MPI_Status *status)
 {
     struct ftc_mpi_request *r = (struct ftc_mpi_request *)*handle;
-    int result = r->result;
-    ftc_mpi_status_empty(status);
-    r->ended = false;
+    bool ended = r->ended;
+    int result = ended ? r->result
+                       : ftc_mpi_error(MPIX_ERR_PROC_FAILED_PENDING,
+                                       "a rank has failed that may have been the one to send");
+    ftc_mpi_status_copy(status, &r->status);
+    r->interrupted = r->ended = false;
     if (result != MPI_SUCCESS && atomic_load(&r->comm->object.references) > 1)
         ftc_mpi_error_on(r->comm, result); /* the program still has it */
-    if (!r->persistent) {
-        release(r);
+    r->active = !ended;
+    if (ended && !r->persistent) {
+        ftc_mpi_request_release(r);
         *handle = MPI_REQUEST_NULL;
     }
     return result;
@@ -101,7 +130,7 @@ static int hand_over(MPI_Request *handle, MPI_Status *status)
 /* Other threads of the program may need the communicator: they get turns between tests. */
 static void wait_for(struct ftc_mpi_request *r)
 {
-    while (!has_ended(r, true))
+    while (!is_over(r, true))
         sched_yield();
 }
 
@@ -109,7 +138,7 @@ int ftc_mpi_wait(MPI_Request *request, MPI_Status *status)
 {
     struct ftc_mpi_request *r;
     int rc = open_request(*request, &r);
-    if (rc != MPI_SUCCESS || !is_active(r)) {
+    if (rc != MPI_SUCCESS || r == NULL || !r->active) {
         ftc_mpi_status_empty(status);
         return rc;
     }
@@ -122,11 +151,11 @@ int ftc_mpi_test(MPI_Request *request, int *flag, MPI_Status *status)
     struct ftc_mpi_request *r;
     int rc = open_request(*request, &r);
     *flag = 1;
-    if (rc != MPI_SUCCESS || !is_active(r)) {
+    if (rc != MPI_SUCCESS || r == NULL || !r->active) {
         ftc_mpi_status_empty(status);
         return rc;
     }
-    *flag = has_ended(r, false);
+    *flag = is_over(r, false);
     return *flag ? hand_over(request, status) : MPI_SUCCESS;
 }
 
@@ -136,11 +165,16 @@ int ftc_mpi_request_get_status(MPI_Request request, int *flag, MPI_Status *statu
     int rc = open_request(request, &r);
     if (rc != MPI_SUCCESS)
         return rc;
-    *flag = !is_active(r) || has_ended(r, false);
-    if (*flag)
+    bool active = r != NULL && r->active;
+    *flag = !active || has_ended(r, false);
+    if (!active)
         ftc_mpi_status_empty(status);
+    else if (*flag)
+        ftc_mpi_status_copy(status, &r->status);
     return MPI_SUCCESS;
 }
+
+/* --- several at once --- */
 
 static int check_requests(int count, const MPI_Request requests[])
 {
@@ -154,10 +188,10 @@ static int check_requests(int count, const MPI_Request requests[])
 static struct ftc_mpi_request *active_of(MPI_Request handle)
 {
     struct ftc_mpi_request *r = ftc_mpi_object(handle, FTC_MPI_REQUEST);
-    return is_active(r) ? r : NULL;
+    return r != NULL && r->active ? r : NULL;
 }
 
-/* The statuses of requests that have ended. After an error each status has its own. */
+/* The statuses of requests that are over. After an error each status has its own. */
 static int hand_over_all(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     bool failed = false;
@@ -189,18 +223,18 @@ int ftc_mpi_testall(int count, MPI_Request requests[], int *flag, MPI_Status *st
     int rc = check_requests(count, requests);
     *flag = 1;
     for (int i = 0; rc == MPI_SUCCESS && i < count; i++)
-        if (active_of(requests[i]) != NULL && !has_ended(active_of(requests[i]), false))
+        if (active_of(requests[i]) != NULL && !is_over(active_of(requests[i]), false))
             *flag = 0;
     return rc != MPI_SUCCESS || !*flag ? rc : hand_over_all(count, requests, statuses);
 }
 
-/* The first request that has ended; -1: none yet; MPI_UNDEFINED: none is active. */
-static int find_ended(int count, MPI_Request requests[])
+/* The first request that is over; -1: none yet; MPI_UNDEFINED: none is active. */
+static int find_over(int count, MPI_Request requests[])
 {
     int found = MPI_UNDEFINED;
     for (int i = 0; i < count; i++) {
         struct ftc_mpi_request *r = active_of(requests[i]);
-        if (r != NULL && has_ended(r, false))
+        if (r != NULL && is_over(r, false))
             return i;
         if (r != NULL)
             found = -1;
@@ -208,30 +242,35 @@ static int find_ended(int count, MPI_Request requests[])
     return found;
 }
 
-/* Waits until one has ended. With one thread ftcoll waits, and sleeps after a while. */
+/* With one thread ftcoll waits for any of them, and sleeps after a while. */
+static void wait_for_any(int count, MPI_Request requests[])
+{
+    int at = FTC_UNDEFINED;
+    ftc_status status = {0};
+    ftc_request **natives =
+        ftc_mpi_process.multiple ? NULL : calloc((size_t)count * 2, sizeof *natives);
+    if (natives == NULL) {
+        sched_yield();
+        return;
+    }
+    for (int i = 0; i < count * 2; i++)
+        if (active_of(requests[i / 2]) != NULL)
+            natives[i] = active_of(requests[i / 2])->native[i % 2];
+    int error = ftc_wait_any(count * 2, natives, &at, &status);
+    if (at >= 0) {
+        struct ftc_mpi_request *r = active_of(requests[at / 2]);
+        r->native[at % 2] = natives[at];
+        advance(r, at % 2, error, &status);
+    }
+    free(natives);
+}
+
+/* Waits until one is over. */
 static int await_any(int count, MPI_Request requests[])
 {
-    int found = find_ended(count, requests);
-    if (found != -1)
-        return found;
-    ftc_request **natives =
-        ftc_mpi_process.multiple ? NULL : calloc((size_t)count, sizeof *natives);
-    if (natives != NULL) {
-        int error, at = FTC_UNDEFINED;
-        for (int i = 0; i < count; i++)
-            natives[i] = active_of(requests[i]) == NULL ? NULL : active_of(requests[i])->native;
-        error = ftc_wait_any(count, natives, &at, NULL);
-        if (at >= 0) {
-            struct ftc_mpi_request *r = active_of(requests[at]);
-            r->native = natives[at];
-            end(r, error);
-            free(natives);
-            return at;
-        }
-        free(natives);
-    }
-    while ((found = find_ended(count, requests)) == -1)
-        sched_yield();
+    int found;
+    while ((found = find_over(count, requests)) == -1)
+        wait_for_any(count, requests);
     return found;
 }
 
@@ -252,7 +291,7 @@ int ftc_mpi_testany(int count, MPI_Request requests[], int *indx, int *flag, MPI
     int rc = check_requests(count, requests);
     if (rc != MPI_SUCCESS)
         return rc;
-    int found = find_ended(count, requests);
+    int found = find_over(count, requests);
     *flag = found != -1;
     *indx = found < 0 ? MPI_UNDEFINED : found;
     if (found >= 0)
@@ -262,7 +301,7 @@ int ftc_mpi_testany(int count, MPI_Request requests[], int *indx, int *flag, MPI
     return MPI_SUCCESS;
 }
 
-/* Those that have ended, from `first` on. */
+/* Those that are over, from `first` on. */
 static int some(int count, MPI_Request requests[], int first, int *outcount, int indices[],
                 MPI_Status statuses[])
 {
@@ -270,7 +309,7 @@ static int some(int count, MPI_Request requests[], int first, int *outcount, int
     *outcount = 0;
     for (int i = first < 0 ? count : first; i < count; i++) {
         struct ftc_mpi_request *r = active_of(requests[i]);
-        if (r == NULL || !has_ended(r, false))
+        if (r == NULL || !is_over(r, false))
             continue;
         MPI_Status *status =
             statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[*outcount];
@@ -301,23 +340,23 @@ int ftc_mpi_testsome(int incount, MPI_Request requests[], int *outcount, int ind
     int rc = check_requests(incount, requests);
     if (rc != MPI_SUCCESS)
         return rc;
-    int first = find_ended(incount, requests);
+    int first = find_over(incount, requests);
     *outcount = MPI_UNDEFINED;
     return first == MPI_UNDEFINED ? MPI_SUCCESS
                                   : some(incount, requests, first, outcount, indices, statuses);
 }
 
+/* --- start, cancel, free --- */
+
 int ftc_mpi_start(MPI_Request *request)
 {
     struct ftc_mpi_request *r;
     int rc = open_request(*request, &r);
-    if (rc == MPI_SUCCESS && (r == NULL || !r->persistent || is_active(r)))
+    if (rc == MPI_SUCCESS && (r == NULL || !r->persistent || r->active))
         rc = ftc_mpi_error(MPI_ERR_REQUEST, "this is no inactive persistent request");
     if (rc != MPI_SUCCESS)
         return rc;
-    ftc_mpi_comm_enter(r->comm);
-    rc = r->operation->start(r->operation, r->comm, &r->native);
-    ftc_mpi_comm_leave(r->comm);
+    rc = start(r);
     return rc == MPI_SUCCESS ? rc : ftc_mpi_error_on(r->comm, rc);
 }
 
@@ -329,6 +368,23 @@ int ftc_mpi_startall(int count, MPI_Request requests[])
     return rc;
 }
 
+static int cancel(struct ftc_mpi_request *r)
+{
+    ftc_mpi_comm_enter(r->comm);
+    int rc = r->operation->cancel(r);
+    ftc_mpi_comm_leave(r->comm);
+    return rc;
+}
+
+int ftc_mpi_cancel(MPI_Request *request)
+{
+    struct ftc_mpi_request *r;
+    int rc = open_request(*request, &r);
+    if (rc == MPI_SUCCESS && (r == NULL || !r->active || r->operation->cancel == NULL))
+        rc = ftc_mpi_error(MPI_ERR_REQUEST, "this is no request of a message that is under way");
+    return rc == MPI_SUCCESS && !r->ended ? cancel(r) : rc;
+}
+
 /* A collective operation that is under way cannot be given up (MPI 5.0, 6.12): it is waited for. */
 int ftc_mpi_request_free(MPI_Request *request)
 {
@@ -336,11 +392,54 @@ int ftc_mpi_request_free(MPI_Request *request)
     int rc = open_request(*request, &r);
     if (rc == MPI_SUCCESS && r == NULL)
         rc = ftc_mpi_error(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL");
-    if (rc == MPI_SUCCESS && r->native != NULL)
+    if (rc == MPI_SUCCESS && r->active && r->operation->cancel == NULL)
         rc = ftc_mpi_error(MPI_ERR_REQUEST, "a collective operation is under way: wait for it");
     if (rc != MPI_SUCCESS)
         return rc;
-    release(r);
+    if (r->active)
+        ftc_mpi_request_give_up(r);
+    else
+        ftc_mpi_request_release(r);
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
+}
+
+/* --- given up --- */
+
+static void keep(struct ftc_mpi_request *r)
+{
+    ftc_mpi_lock();
+    r->next = given_up;
+    given_up = r;
+    ftc_mpi_unlock();
+}
+
+void ftc_mpi_request_give_up(struct ftc_mpi_request *r)
+{
+    keep(r);
+    ftc_mpi_requests_reap(FTC_MPI_REAP);
+}
+
+size_t ftc_mpi_requests_reap(enum ftc_mpi_reap how)
+{
+    size_t buffered = 0;
+    ftc_mpi_lock();
+    struct ftc_mpi_request *r = given_up, *next;
+    given_up = NULL;
+    ftc_mpi_unlock();
+    for (; r != NULL; r = next) {
+        next = r->next;
+        bool last = how == FTC_MPI_REAP_LAST && !atomic_load(&r->outside);
+        if (last && !r->ended)
+            cancel(r);
+        if (last || (how == FTC_MPI_REAP_BUFFERED && r->buffered > 0))
+            wait_for(r);
+        if (has_ended(r, false)) {
+            ftc_mpi_request_release(r);
+        } else {
+            buffered += r->buffered;
+            keep(r);
+        }
+    }
+    return buffered;
 }

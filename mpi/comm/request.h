@@ -1,27 +1,59 @@
 /*
- * Requests. A request has a request of ftcoll while an operation is under way, and what is to be
- * done when that has ended. A persistent one is started again and again.
+ * Requests. A request has requests of ftcoll while an operation is under way, and says what is to
+ * be done when they have ended. A persistent one is started again and again.
  */
 #ifndef FTC_MPI_REQUEST_H
 #define FTC_MPI_REQUEST_H
 
 #include "mpi/comm/comm.h"
 
-/* What belongs to an operation. */
+struct ftc_mpi_request;
+
+/* What belongs to a kind of request. All but release() run with the communicator entered. */
 struct ftc_mpi_operation {
-    /* The operation has ended with `error` of ftcoll: its results go to their places. Returns what
-     * the program gets. Of a request that is not persistent it frees the operation, too. */
-    int (*finish)(struct ftc_mpi_operation *operation, struct ftc_mpi_comm *comm, int error);
-    /* Of a persistent one: starts it, and stores the request of ftcoll. */
-    int (*start)(struct ftc_mpi_operation *operation, struct ftc_mpi_comm *comm,
-                 ftc_request **native);
-    /* Of a persistent one: frees it, when it is not under way. */
-    void (*release)(struct ftc_mpi_operation *operation);
+    /* Starts it: stores the requests of ftcoll. If it stores none, it has ended. */
+    int (*start)(struct ftc_mpi_request *request);
+    /* They have ended, and `error` is the first error of ftcoll: the results go to their places.
+     * Returns what the program gets. */
+    int (*finish)(struct ftc_mpi_request *request, int error);
+    /* Frees what it has. It is not under way. */
+    void (*release)(struct ftc_mpi_request *request);
+    /* NULL: it can neither be cancelled nor given up while it is under way. */
+    int (*cancel)(struct ftc_mpi_request *request);
 };
 
-/* A request for `operation`, which is under way as `native`; a persistent one has native == NULL.
- * If there is no memory, the operation is waited for. */
-int ftc_mpi_request_give(struct ftc_mpi_comm *comm, ftc_request *native,
-                         struct ftc_mpi_operation *operation, MPI_Request *request);
+/* The first member of what a kind of request has. */
+struct ftc_mpi_request {
+    struct ftc_mpi_object object;
+    const struct ftc_mpi_operation *operation;
+    struct ftc_mpi_comm *comm; /* with a reference */
+    bool persistent;
+    bool active;            /* it was started, and its result was not handed over */
+    ftc_request *native[2]; /* what is under way: a receive or a collective, and a send */
+    ftc_status got;         /* of the receive */
+    int error;              /* of ftcoll: the first one */
+    atomic_bool outside;    /* it ends when the program says so */
+    bool interrupted;       /* a failure has interrupted the wait (point-to-point.md, P8) */
+    bool ended;
+    int result;                   /* when it has ended: what the program gets */
+    MPI_Status status;            /* likewise; empty, unless finish() fills it in */
+    size_t buffered;              /* bytes of a buffered send, with the overhead */
+    struct ftc_mpi_request *next; /* of those that were given up */
+};
+
+/* A request that was not started; NULL: no memory. It has `bytes` bytes, and begins with a
+ * struct ftc_mpi_request. */
+void *ftc_mpi_request_new(const struct ftc_mpi_operation *operation, struct ftc_mpi_comm *comm,
+                          size_t bytes);
+/* Starts the request, and stores its handle. If that fails, the request is gone. */
+int ftc_mpi_request_give(struct ftc_mpi_request *request, MPI_Request *handle);
+void ftc_mpi_request_release(struct ftc_mpi_request *request);
+/* A request that was started, and that the program will not wait for. */
+void ftc_mpi_request_give_up(struct ftc_mpi_request *request);
+/* Frees those that were given up and have ended. Before that it waits for the buffered ones, or, as
+ * the last thing, cancels all and waits for them. Returns the bytes of buffered sends that are
+ * left. */
+enum ftc_mpi_reap { FTC_MPI_REAP, FTC_MPI_REAP_BUFFERED, FTC_MPI_REAP_LAST };
+size_t ftc_mpi_requests_reap(enum ftc_mpi_reap how);
 
 #endif

@@ -8,9 +8,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void *ftc_mpi_object_new(enum ftc_mpi_kind kind, size_t bytes)
 {
-    struct ftc_mpi_object *object = calloc(1, bytes);
+    struct ftc_mpi_object *object = malloc(bytes); /* for few bytes faster than calloc() */
     if (object == NULL)
         return NULL;
+    memset(object, 0, bytes);
     object->kind = kind;
     atomic_init(&object->references, 1);
     return object;

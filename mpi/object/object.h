@@ -22,6 +22,7 @@ enum ftc_mpi_kind {
     FTC_MPI_ERRHANDLER,
     FTC_MPI_INFO,
     FTC_MPI_REQUEST,
+    FTC_MPI_MATCHED,
 };
 
 struct ftc_mpi_object {

@@ -24,6 +24,15 @@ void ftc_mpi_status_empty(MPI_Status *status)
     ftc_mpi_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 }
 
+void ftc_mpi_status_copy(MPI_Status *status, const MPI_Status *from)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    int error = status->MPI_ERROR;
+    *status = *from;
+    status->MPI_ERROR = error;
+}
+
 MPI_Count ftc_mpi_status_bytes(const MPI_Status *status)
 {
     MPI_Count bytes;

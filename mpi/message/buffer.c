@@ -1,0 +1,51 @@
+/* The buffer of buffered sends. Only its size is used: it bounds the memory of the sends that have
+ * not ended. */
+#include "mpi/message/message.h"
+
+#include "mpi/comm/request.h"
+
+#include <limits.h>
+
+static struct {
+    void *at; /* NULL: none is attached */
+    MPI_Count size;
+} attached;
+
+int ftc_mpi_buffer_check(size_t bytes)
+{
+    size_t used = ftc_mpi_requests_reap(FTC_MPI_REAP);
+    if (attached.at == MPI_BUFFER_AUTOMATIC || used + bytes <= (size_t)attached.size)
+        return MPI_SUCCESS;
+    return ftc_mpi_error(
+        MPI_ERR_BUFFER,
+        "a send needs %zu bytes of the attached buffer, which has %lld; sends that "
+        "have not ended use %zu",
+        bytes, (long long)attached.size, used);
+}
+
+int ftc_mpi_buffer_attach(void *buffer, MPI_Count size)
+{
+    if (size < 0)
+        return ftc_mpi_error(MPI_ERR_ARG, "a size of %lld bytes is negative", (long long)size);
+    if (attached.at != NULL)
+        return ftc_mpi_error(MPI_ERR_BUFFER, "a buffer is attached: detach it first");
+    attached.at = buffer;
+    attached.size = size;
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_buffer_flush(void)
+{
+    ftc_mpi_requests_reap(FTC_MPI_REAP_BUFFERED);
+    return MPI_SUCCESS;
+}
+
+int ftc_mpi_buffer_detach(void *buffer_addr, MPI_Count *size)
+{
+    ftc_mpi_buffer_flush();
+    *(void **)buffer_addr = attached.at;
+    *size = attached.size;
+    attached.at = NULL;
+    attached.size = 0;
+    return MPI_SUCCESS;
+}
