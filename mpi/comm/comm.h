@@ -90,8 +90,8 @@ int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int 
 void ftc_mpi_failures_tell(const ftc_comm *native, int count, const int ranks[]);
 /* Notes all other failures for the report of the job. */
 void ftc_mpi_failures_note_masked(void);
-/* A failure interrupts a receive or a probe of any source. True: it is masked, other ranks live, and
- * the failures that are known interrupt nothing any more. The caller has entered. */
+/* A failure interrupts a receive or a probe of any source. True: it is masked, other ranks live,
+ * and the failures that are known interrupt nothing any more. The caller has entered. */
 bool ftc_mpi_comm_passes(struct ftc_mpi_comm *comm);
 
 /* A child that a creation gave, as a handle: MPI_COMM_NULL where there is none. `error` is what the

@@ -22,6 +22,8 @@ void ftc_mpi_status_set(MPI_Status *status, int source, int tag, MPI_Count bytes
 void ftc_mpi_status_empty(MPI_Status *status)
 {
     ftc_mpi_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = MPI_SUCCESS;
 }
 
 void ftc_mpi_status_copy(MPI_Status *status, const MPI_Status *from)
