@@ -138,7 +138,9 @@ static int start_call(struct ftc_mpi_request *request)
         comm->revoked ? ftc_mpi_error(MPIX_ERR_REVOKED, "%s was revoked", comm->name) : make(plan);
     if (rc != MPI_SUCCESS)
         return rc;
+    ftc_mpi_comm_enter(comm);
     int error = begin(plan, &request->native[0]);
+    ftc_mpi_comm_leave(comm);
     if (error == FTC_SUCCESS)
         return MPI_SUCCESS;
     clear(plan);

@@ -91,9 +91,11 @@ static int start_creation(struct ftc_mpi_request *request)
 {
     struct creation *creation = (struct creation *)request;
     ftc_comm *parent = request->comm->native;
-    return ftc_mpi_error_from(
-        creation->copies ? ftc_comm_idup(parent, &creation->native, &request->native[0])
-                         : ftc_comm_ishrink(parent, &creation->native, &request->native[0]));
+    ftc_mpi_comm_enter(request->comm);
+    int error = creation->copies ? ftc_comm_idup(parent, &creation->native, &request->native[0])
+                                 : ftc_comm_ishrink(parent, &creation->native, &request->native[0]);
+    ftc_mpi_comm_leave(request->comm);
+    return ftc_mpi_error_from(error);
 }
 
 static int finish_creation(struct ftc_mpi_request *request, int error)

@@ -33,9 +33,7 @@ static int start(struct ftc_mpi_request *r)
 {
     ftc_mpi_status_empty(&r->status);
     r->error = FTC_SUCCESS;
-    ftc_mpi_comm_enter(r->comm);
     int rc = r->operation->start(r);
-    ftc_mpi_comm_leave(r->comm);
     r->active = rc == MPI_SUCCESS;
     return rc;
 }

@@ -9,7 +9,8 @@
 
 struct ftc_mpi_request;
 
-/* What belongs to a kind of request. All but release() run with the communicator entered. */
+/* What belongs to a kind of request. finish() and cancel() run with the
+ * communicator entered. */
 struct ftc_mpi_operation {
     /* Starts it: stores the requests of ftcoll. If it stores none, it has ended. */
     int (*start)(struct ftc_mpi_request *request);

@@ -94,6 +94,7 @@ static int start_transfer(struct ftc_mpi_request *request)
         rc = ftc_mpi_side_prepare(&t->recv, false);
     if (rc != MPI_SUCCESS)
         return rc;
+    ftc_mpi_comm_enter(request->comm);
     int error = start_receive(t);
     if (error == FTC_SUCCESS && sends)
         error = start_send(t);
@@ -101,6 +102,7 @@ static int start_transfer(struct ftc_mpi_request *request)
         ftc_cancel(request->native[0]);
         ftc_wait(&request->native[0], NULL);
     }
+    ftc_mpi_comm_leave(request->comm);
     return ftc_mpi_error_from(error);
 }
 
