@@ -6,6 +6,8 @@
 setup_file() {
     export APP=$BATS_FILE_TMPDIR/mpi_app
     "$FTCC/ftcc" -std=gnu11 -O2 -Wall -Wextra -Werror $CFLAGS "$SOURCE/tests/mpi/mpi_app.c" -o "$APP"
+    "$FTCC/ftcc" -std=gnu11 -O2 -Wall -Wextra -Werror $CFLAGS "$SOURCE/tests/mpi/mpi_messages_app.c" \
+        -o "$BATS_FILE_TMPDIR/mpi_messages_app" -pthread
 }
 
 setup() {
@@ -19,7 +21,7 @@ run_app() {
     for way in "" "--set collectives.algorithm=corrected"; do
         run timeout -s KILL 60 "$FTRUN" -np "$ranks" $way "$@" "$APP" "$story" 3>&-
         echo "$way $story: exit $status: $output"
-        [ "$(grep -c "mpi_app: done" <<<"$output")" -eq "$survivors" ]
+        [ "$(grep -c "app: done" <<<"$output")" -eq "$survivors" ]
     done
 }
 
@@ -78,6 +80,46 @@ run_app() {
     echo "$status: $output"
     [ "$status" -eq 101 ]
     [[ $output == *"MPI_Bcast on MPI_COMM_WORLD: a rank has failed: "* ]]
+}
+
+# With one thread, and with several.
+run_messages() { # RANKS SURVIVORS STORY [OPTION...]
+    APP=$BATS_FILE_TMPDIR/mpi_messages_app run_app "$@"
+    MPI_APP_THREADS=1 APP=$BATS_FILE_TMPDIR/mpi_messages_app run_app "$@"
+}
+
+@test "messages in all modes, of all datatypes, with wildcards" {
+    local ranks story
+    for ranks in 1 4; do
+        for story in modes wildcards derived; do
+            run_messages $ranks $ranks $story
+        done
+    done
+}
+
+@test "requests of messages are started again, given up and cancelled" {
+    run_messages 4 4 persistent
+    run_messages 4 4 cancelled
+}
+
+@test "one thread receives while another one makes collectives" {
+    export MPI_APP_THREADS=1
+    APP=$BATS_FILE_TMPDIR/mpi_messages_app run_app 3 3 threads
+}
+
+@test "a receive from any rank goes on when a rank dies and errors are fatal" {
+    run_messages 4 3 masked
+}
+
+@test "a dead peer, and an interrupted receive, are raised where the program handles errors" {
+    run_messages 4 3 raised
+}
+
+@test "a receive from a dead rank ends the job with its words" {
+    run timeout -s KILL 60 "$FTRUN" -np 4 "$BATS_FILE_TMPDIR/mpi_messages_app" fatal 3>&-
+    echo "$status: $output"
+    [ "$status" -eq 101 ]
+    [[ $output == *"MPI_Recv on MPI_COMM_WORLD: a rank has failed: rank 1 failed before the message"* ]]
 }
 
 @test "ftcc -show prints the command" {
