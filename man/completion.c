@@ -169,7 +169,7 @@ static void print_words(FILE *out)
     for (int kind = FTC_CALL_NONE + 1; kind < FTC_CALL_KINDS; kind++)
         if (is_call(ftc_call_kind_name(kind)))
             fprintf(out, "%s ", ftc_call_kind_name(kind));
-    fputs("' _ftcoll_operations='all comm ", out);
+    fputs("' _ftcoll_operations='all comm messages ", out);
     for (int i = 0; i < FTC_PERF_OPERATIONS; i++)
         fprintf(out, "%s ", ftc_perf_operations[i].name);
     fputs("'\n", out);

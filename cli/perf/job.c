@@ -52,6 +52,26 @@ void ftc_perf_job_fini(struct ftc_perf_job *job)
     free(job->info);
 }
 
+/* Returns the n-th living rank, from 0 on. */
+static int living_rank(const struct ftc_perf_job *job, int n)
+{
+    int rank = 0;
+
+    while (job->failed[rank] || n-- > 0)
+        rank++;
+    return rank;
+}
+
+static void find_partner(struct ftc_perf_job *job)
+{
+    int half = job->living / 2, mine = 0;
+
+    while (living_rank(job, mine) != job->rank)
+        mine++;
+    job->starts = mine < half;
+    job->partner = mine >= 2 * half ? -1 : living_rank(job, (mine + half) % (2 * half));
+}
+
 int ftc_perf_job_agree(struct ftc_perf_job *job)
 {
     int count = 0;
@@ -64,9 +84,8 @@ int ftc_perf_job_agree(struct ftc_perf_job *job)
     for (int i = 0; i < count; i++)
         job->failed[job->info[i].rank] = true;
     job->living = job->size - count;
-    job->lead = 0;
-    while (job->failed[job->lead]) /* ends: this rank lives */
-        job->lead++;
+    job->lead = living_rank(job, 0);
+    find_partner(job);
     return 0;
 }
 

@@ -18,6 +18,10 @@ struct ftc_perf_job {
     int living;
     int lead;            /* the lowest living rank, which prints and is the root */
     ftc_report settings; /* of the first validate: how results spread; the same at every rank */
+    /* The lower half of the living ranks exchanges messages with the upper half. -1: of an odd
+     * number the last one has no partner. */
+    int partner;
+    bool starts; /* is in the lower half */
     bool *failed;
     ftc_rank_info *info; /* room for `size` entries */
 };

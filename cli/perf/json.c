@@ -57,20 +57,23 @@ static json_t *overlap_json(const struct ftc_perf_overlap *overlap)
                      rounded(overlap->both), "percent", rounded(overlap->percent));
 }
 
-static json_t *row_json(const struct ftc_perf_job *job, const struct ftc_perf_row *row)
+static json_t *row_json(const struct ftc_perf_job *job, const struct ftc_perf_operation *operation,
+                        const struct ftc_perf_row *row)
 {
     return json_pack(
-        "{s:o*, s:s, s:o, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*, s:o*, s:o*, s:o*, s:o*}", //
-        "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL,                    //
-        "algorithm", row->how.algorithm, "broadcast", spread_json(&row->how),                     //
-        "f", row->how.f,                                                                          //
-        "ranks", row->ranks, "samples", row->samples, "batch", row->batch,                        //
-        "median_us", rounded(row->median), "p99_us", rounded(row->p99),                           //
-        "min_us", rounded(row->least), "max_us", rounded(row->most),                              //
+        "{s:o*, s:s, s:o, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:o*, s:o*, s:o*, s:o*, s:o*, "
+        "s:o*}",                                                               //
+        "bytes", row->bytes > 0 ? json_integer((json_int_t)row->bytes) : NULL, //
+        "algorithm", row->how.algorithm, "broadcast", spread_json(&row->how),  //
+        "f", row->how.f,                                                       //
+        "ranks", row->ranks, "samples", row->samples, "batch", row->batch,     //
+        "median_us", rounded(row->median), "p99_us", rounded(row->p99),        //
+        "min_us", rounded(row->least), "max_us", rounded(row->most),           //
         "mb_per_s", row->bytes > 0 ? json_real(rounded(ftc_perf_bandwidth(row))) : NULL, "gossip",
         gossip_json(&row->gossip), "spread_us",
         row->rank != NULL ? json_real(rounded(row->spread)) : NULL, "by_rank", ranks_json(job, row),
-        "overlap", overlap_json(&row->overlap));
+        "overlap", overlap_json(&row->overlap), "messages_per_s",
+        operation->messages > 0 ? json_real(rounded(ftc_perf_message_rate(row))) : NULL);
 }
 
 static json_t *kill_json(const struct ftc_perf_kill *kill)
@@ -84,7 +87,7 @@ static json_t *rows_json(const struct ftc_perf_job *job, const struct ftc_perf_t
     json_t *rows = json_array();
 
     for (int i = 0; i < table->rows; i++)
-        json_array_append_new(rows, row_json(job, &table->row[i]));
+        json_array_append_new(rows, row_json(job, table->operation, &table->row[i]));
     return json_pack("{s:s, s:s, s:o}", "operation", table->operation->name, "algorithm",
                      table->how.algorithm, "rows", rows);
 }

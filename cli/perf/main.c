@@ -161,7 +161,7 @@ static int measure(struct ftc_perf_options *options, struct ftc_perf_job *job)
 }
 
 /* Checked after ftc_init(), because it takes the size of the job. */
-static bool check_kills(struct ftc_perf_options *options, const ftc_comm *world)
+static bool check_ranks(struct ftc_perf_options *options, const ftc_comm *world)
 {
     int kills = (int)options->kills * options->operations;
 
@@ -171,6 +171,11 @@ static bool check_kills(struct ftc_perf_options *options, const ftc_comm *world)
                  "kill fewer",
                  kills, kills == 1 ? "" : "s", ftc_size(world), ftc_size(world) == 1 ? "" : "s",
                  kills + 2);
+    for (int i = 0; i < options->operations; i++)
+        if (options->operation[i]->messages > 0 && ftc_size(world) == 1)
+            snprintf(options->problem, sizeof(options->problem),
+                     "%s goes between two ranks; give ftrun -np 2 or more",
+                     options->operation[i]->name);
     return options->problem[0] == '\0';
 }
 
@@ -179,7 +184,7 @@ static int run(struct ftc_perf_options *options, ftc_comm *world)
 {
     struct ftc_perf_job job;
 
-    if (options->problem[0] != '\0' || !check_kills(options, world)) {
+    if (options->problem[0] != '\0' || !check_ranks(options, world)) {
         if (ftc_rank(world) == 0)
             ftc_perf_fail("%s", options->problem);
         return EXIT_USAGE;

@@ -29,6 +29,15 @@ static int run_timed(struct ftc_perf_bench *bench, uint64_t times, double *us)
     return rc == 0 ? ftc_perf_job_max(bench->job, us, 1) : rc;
 }
 
+static struct ftc_perf_how how_of(const struct ftc_perf_bench *bench)
+{
+    if (bench->operation->baseline)
+        return (struct ftc_perf_how){.algorithm = "unprotected"};
+    if (bench->operation->messages > 0)
+        return (struct ftc_perf_how){.algorithm = "point_to_point"};
+    return ftc_perf_job_how(bench->job);
+}
+
 /* The ranks agree on the living ranks before and after the operation. If both sets are the same,
  * the result must hold the inputs of all living ranks, and can be checked. */
 static int check_result(struct ftc_perf_bench *bench)
@@ -42,8 +51,7 @@ static int check_result(struct ftc_perf_bench *bench)
     }
     if (ftc_perf_run(bench, 1) != 0)
         return -1;
-    bench->how = bench->operation->baseline ? (struct ftc_perf_how){.algorithm = "unprotected"}
-                                            : ftc_perf_job_how(bench->job);
+    bench->how = how_of(bench);
     size_t wrong = count;
     for (int set = 0; wrong == count && set < bench->buffers.sets; set++) {
         struct ftc_perf_buffers own = ftc_perf_buffers_of(&bench->buffers, set);
@@ -211,6 +219,8 @@ static int measure_once(struct ftc_perf_bench *bench, double samples[], struct f
         rc = ask_gossip(bench, &row->gossip);
     if (rc != 0)
         return rc;
+    for (int i = 0; bench->operation->messages > 0 && i < row->samples; i++)
+        samples[i] /= bench->operation->messages;
     ftc_perf_sort(samples, row->samples);
     row->median = ftc_perf_quantile(samples, row->samples, 0.5);
     row->p99 = ftc_perf_quantile(samples, row->samples, 0.99);

@@ -6,9 +6,10 @@
 
 #include "cli/perf/baseline/baseline.h"
 
-#define PERIOD    7 /* not a power of two, so that an element in the wrong place is found */
-#define UNTOUCHED (-1.0)
-#define LINE      64 /* bytes of a cache line: buffers share none */
+#define PERIOD        7 /* not a power of two, so that an element in the wrong place is found */
+#define UNTOUCHED     (-1.0)
+#define LINE          64 /* bytes of a cache line: buffers share none */
+#define RATE_MESSAGES 64
 
 /* The blocking form of a call, or with a request its non-blocking form. The arguments are those
  * before the communicator. */
@@ -157,6 +158,50 @@ static int run_exscan(const struct ftc_perf_job *job, const struct ftc_perf_buff
     return CALL(exscan, b->send, b->recv, count, FTC_DOUBLE, FTC_SUM);
 }
 
+/* --- messages --- */
+
+#define MESSAGE_TAG 0
+
+static int run_pingpong(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b,
+                        size_t count, ftc_request **request)
+{
+    (void)request;
+    for (int turn = 0; job->partner >= 0 && turn < 2; turn++) {
+        bool sends = job->starts == (turn == 0);
+        int rc = sends ? ftc_send(b->send, count, FTC_DOUBLE, job->partner, MESSAGE_TAG, job->world)
+                       : ftc_recv(b->recv, count, FTC_DOUBLE, job->partner, MESSAGE_TAG, job->world,
+                                  NULL);
+        if (rc != FTC_SUCCESS)
+            return rc;
+    }
+    return FTC_SUCCESS;
+}
+
+/* One rank of a pair sends messages that are under way together, and the other one answers when it
+ * has all of them. */
+static int run_rate(const struct ftc_perf_job *job, const struct ftc_perf_buffers *b, size_t count,
+                    ftc_request **request)
+{
+    ftc_request *under_way[RATE_MESSAGES];
+    int rc = FTC_SUCCESS;
+
+    (void)request;
+    if (job->partner < 0)
+        return FTC_SUCCESS;
+    for (size_t i = 0; rc == FTC_SUCCESS && i < RATE_MESSAGES; i++)
+        rc = job->starts ? ftc_isend(b->send + i * count, count, FTC_DOUBLE, job->partner,
+                                     MESSAGE_TAG, job->world, &under_way[i])
+                         : ftc_irecv(b->recv + i * count, count, FTC_DOUBLE, job->partner,
+                                     MESSAGE_TAG, job->world, &under_way[i]);
+    if (rc == FTC_SUCCESS)
+        rc = ftc_wait_all(RATE_MESSAGES, under_way, NULL);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    return job->starts
+               ? ftc_recv(b->recv, 0, FTC_DOUBLE, job->partner, MESSAGE_TAG, job->world, NULL)
+               : ftc_send(b->send, 0, FTC_DOUBLE, job->partner, MESSAGE_TAG, job->world);
+}
+
 /* --- communicators --- */
 
 /* Where the communicator is that a creation makes. */
@@ -257,6 +302,11 @@ static double expected_exscan(const struct ftc_perf_job *job, size_t count, int 
     return sum_below(job, job->rank, i);
 }
 
+static double expected_messages(const struct ftc_perf_job *job, size_t count, int block, size_t i)
+{
+    return input(job->partner, (size_t)block * count + i);
+}
+
 static const double *result_everywhere(const struct ftc_perf_job *job,
                                        const struct ftc_perf_buffers *b)
 {
@@ -275,6 +325,18 @@ static const double *result_in_place(const struct ftc_perf_job *job,
 {
     (void)job;
     return b->send;
+}
+
+static const double *result_of_pair(const struct ftc_perf_job *job,
+                                    const struct ftc_perf_buffers *b)
+{
+    return job->partner >= 0 ? b->recv : NULL;
+}
+
+static const double *result_at_receiver(const struct ftc_perf_job *job,
+                                        const struct ftc_perf_buffers *b)
+{
+    return job->starts ? NULL : result_of_pair(job, b);
 }
 
 /* One row of the table: a name, the words behind it, what is expected and where it is. */
@@ -320,6 +382,11 @@ const struct ftc_perf_operation ftc_perf_operations[FTC_PERF_OPERATIONS] = {
      .run = run_comm_split,
      .finish = free_child,
      .apart = true},
+    {ROW(pingpong, "messages there and back in pairs of ranks", result_of_pair, expected_messages),
+     .apart = true, .blocks = true, .messages = 2},
+    {ROW(rate, "64 messages under way in pairs of ranks", result_at_receiver, expected_messages),
+     .apart = true, .blocks = true, .messages = RATE_MESSAGES, .sends_blocks = true,
+     .gets_blocks = true},
     {ROW(gossip, "gossip aggregation, sum of doubles", result_everywhere, expected_sum),
      .apart = true, .blocks = true},
     {ROW(doubling, "recursive doubling, sum of doubles", result_everywhere, expected_sum),
@@ -336,7 +403,9 @@ const struct ftc_perf_operation ftc_perf_operations[FTC_PERF_OPERATIONS] = {
 size_t ftc_perf_operation_blocks(const struct ftc_perf_operation *operation,
                                  const struct ftc_perf_job *job)
 {
-    return operation->sends_blocks || operation->gets_blocks ? (size_t)job->size : 1;
+    if (!operation->sends_blocks && !operation->gets_blocks)
+        return 1;
+    return (size_t)(operation->messages > 0 ? operation->messages : job->size);
 }
 
 int ftc_perf_buffers_init(struct ftc_perf_buffers *buffers, size_t bytes, int ranks, int sets)
@@ -412,7 +481,7 @@ size_t ftc_perf_operation_wrong(const struct ftc_perf_operation *operation,
 {
     double tolerance = tolerance_of(operation, job);
     const double *result = operation->sized ? operation->result(job, buffers) : NULL;
-    int blocks = operation->gets_blocks ? job->size : 1;
+    int blocks = operation->gets_blocks ? (int)ftc_perf_operation_blocks(operation, job) : 1;
 
     for (int block = 0; result != NULL && block < blocks; block++) {
         double expected[PERIOD];

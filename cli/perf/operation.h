@@ -24,7 +24,11 @@ struct ftc_perf_operation {
     bool overlaps;    /* a rank may have finished it before other ranks have called it */
     bool apart;       /* is not one of "all" */
     bool blocks;      /* has no non-blocking form */
-    /* The size is that of one block. `send`, or the result, has a block for each rank. */
+    /* Of an operation of messages: how many of them one of its runs takes. A figure is the time of
+     * one. 0: it is no such operation. */
+    int messages;
+    /* The size is that of one block. `send`, or the result, has a block for each rank, or
+     * for each message that is under way at the same time. */
     bool sends_blocks, gets_blocks;
     /* Run the operation once, or if `request` is not NULL, start it. Returns a code of ftcoll.h. */
     int (*run)(const struct ftc_perf_job *job, const struct ftc_perf_buffers *buffers, size_t count,
@@ -39,7 +43,7 @@ struct ftc_perf_operation {
     bool baseline; /* tolerates no failures and is not in the API: baseline/baseline.h */
 };
 
-#define FTC_PERF_OPERATIONS 23
+#define FTC_PERF_OPERATIONS 25
 extern const struct ftc_perf_operation ftc_perf_operations[FTC_PERF_OPERATIONS];
 
 /* How many blocks the larger one of its buffers has. */

@@ -200,15 +200,25 @@ static bool read_option(struct ftc_perf_options *options, int code, const char *
     return true;
 }
 
+/* Is the operation meant by the name, which may be that of several? */
+static bool is_named(const struct ftc_perf_operation *operation, const char *name)
+{
+    if (strcmp(name, "all") == 0)
+        return !operation->apart;
+    if (strcmp(name, "comm") == 0)
+        return operation->finish != NULL;
+    if (strcmp(name, "messages") == 0)
+        return operation->messages > 0;
+    return strcmp(name, operation->name) == 0;
+}
+
 static bool read_operation(struct ftc_perf_options *options, const char *name)
 {
-    bool all = strcmp(name, "all") == 0, creations = strcmp(name, "comm") == 0, found = false;
+    bool found = false;
 
     for (int i = 0; i < FTC_PERF_OPERATIONS; i++) {
         const struct ftc_perf_operation *operation = &ftc_perf_operations[i];
-        if (all         ? operation->apart
-            : creations ? operation->finish == NULL
-                        : strcmp(name, operation->name) != 0)
+        if (!is_named(operation, name))
             continue;
         found = true;
         if (options->operations == FTC_PERF_OPERATIONS)
@@ -220,7 +230,7 @@ static bool read_operation(struct ftc_perf_options *options, const char *name)
            refuse(
                options,
                "\"%s\" is no operation; give allreduce, reduce, bcast, ... (ftcoll-perf --help), "
-               "all, comm, gossip, doubling, rabenseifner or voted",
+               "all, comm, messages, gossip, doubling, rabenseifner or voted",
                name);
 }
 
@@ -236,6 +246,14 @@ static const struct ftc_perf_operation *any_that_blocks(const struct ftc_perf_op
 {
     for (int i = 0; i < options->operations; i++)
         if (options->operation[i]->blocks)
+            return options->operation[i];
+    return NULL;
+}
+
+static const struct ftc_perf_operation *any_of_messages(const struct ftc_perf_options *options)
+{
+    for (int i = 0; i < options->operations; i++)
+        if (options->operation[i]->messages > 0)
             return options->operation[i];
     return NULL;
 }
@@ -273,6 +291,9 @@ static bool check(struct ftc_perf_options *options)
         return refuse(options,
                       "%s survives no death; --kill needs an operation that does: give allreduce",
                       any_baseline(options)->name);
+    if ((options->kills > 0 || options->per_rank) && any_of_messages(options) != NULL)
+        return refuse(options, "%s is no collective; measure it without --kill and --per-rank",
+                      any_of_messages(options)->name);
     if (options->per_rank && (options->kills > 0 || options->synchronise))
         return refuse(options,
                       "--per-rank goes with neither --kill nor --synchronise; leave it out");
@@ -376,6 +397,11 @@ static void print_modes(FILE *out)
         "comm_dup and comm_split include ftc_comm_free(). comm_split makes two communicators at "
         "the "
         "same time, of the even and of the odd ranks.\n\n"
+        "pingpong and rate send messages in pairs: of n ranks, rank i and rank i + n/2. In "
+        "pingpong "
+        "a message goes there and back, and a figure is half of that time. In rate one rank has 64 "
+        "messages under way, and the other one answers when it has received all; a figure is the "
+        "time of one. Messages/s are those of all pairs.\n\n"
         "gossip is ftc_gossip_allreduce() with the settings of ftrun --set gossip.*. Each row ends "
         "with "
         "numbers of its last operation: the messages of a rank, and the us until all had "
@@ -398,7 +424,8 @@ static void print_help(const void *arg, FILE *out)
           "Measure collective operations: allreduce, reduce, bcast, barrier, validate, allgather, "
           "allgatherv, gather, gatherv, scatter, scatterv, alltoall, alltoallv, "
           "reduce_scatter_block, reduce_scatter, scan, exscan, or all of these; comm, the creation "
-          "and freeing of a communicator (comm_dup and comm_split); or gossip.\n"
+          "and freeing of a communicator (comm_dup and comm_split); messages, which are pingpong "
+          "and rate; or gossip.\n"
           "For comparison, measure allreduces that tolerate no failure: doubling, rabenseifner, "
           "voted.\n\n",
           out);
@@ -417,6 +444,7 @@ static void print_help(const void *arg, FILE *out)
           "  ftrun -np 16 ftcoll-perf --nonblocking -m 8:1M allreduce\n"
           "  ftrun -np 16 ftcoll-perf --under-way 16 -m 8 allreduce bcast\n"
           "  ftrun -np 16 ftcoll-perf comm\n"
+          "  ftrun -np 2 ftcoll-perf messages\n"
           "  ftrun -np 16 ftcoll-perf --kill 10 allreduce\n"
           "  ftrun -np 16 ftcoll-perf --per-rank -m 8 --plot ranks.svg bcast\n\n"
           "Exit code: 0; 1 an error, or a wrong result; 2 wrong use.\n",

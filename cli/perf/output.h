@@ -33,6 +33,8 @@ int ftc_perf_summarise(const struct ftc_perf_table *table, struct ftc_perf_summa
 
 /* Returns MB/s (10^6 bytes), or 0 for an operation without a vector. */
 double ftc_perf_bandwidth(const struct ftc_perf_row *row);
+/* Returns how many messages all pairs together send in a second. */
+double ftc_perf_message_rate(const struct ftc_perf_row *row);
 
 /* These print to standard output. ftc_perf_job_print() calls them, and `results` is a struct
  * ftc_perf_results. */

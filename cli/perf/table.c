@@ -11,6 +11,11 @@ double ftc_perf_bandwidth(const struct ftc_perf_row *row)
     return (double)row->bytes / row->median;
 }
 
+double ftc_perf_message_rate(const struct ftc_perf_row *row)
+{
+    return row->ranks / 2 * 1e6 / row->median;
+}
+
 int ftc_perf_summarise(const struct ftc_perf_table *table, struct ftc_perf_summary *summary)
 {
     double *last = calloc((size_t)table->kills, sizeof(last[0]));
@@ -112,11 +117,14 @@ static void print_head(const struct ftc_perf_results *results, const struct ftc_
             "# us for one operation at the slowest rank, started and waited for, %llu under way\n",
             under_way);
     else
-        printf("# us for one operation at the slowest rank, %s\n", how);
+        printf("# us for one %s at the slowest rank, %s\n",
+               table->operation->messages > 0 ? "message" : "operation", how);
     printf("# %9s %11s %11s %11s %11s %11s", table->operation->sized ? "bytes" : "", "median",
            "p99", "min", "max", table->operation->sized ? "MB/s" : "");
     if (under_way > 0)
         printf(" %11s %11s %11s", "compute", "overlapped", "overlap %");
+    if (table->operation->messages > 0)
+        printf(" %11s", "messages/s");
     printf(" %15s\n", "samples");
 }
 
@@ -141,6 +149,8 @@ int ftc_perf_print_row(void *arg)
     if (results->options->under_way > 0)
         printf(" %11.2f %11.2f %11.1f", row->overlap.compute, row->overlap.both,
                row->overlap.percent);
+    if (table->operation->messages > 0)
+        printf(" %11.0f", ftc_perf_message_rate(row));
     char samples[32];
     snprintf(samples, sizeof(samples), row->batch > 1 ? "%d x %d" : "%d", row->samples, row->batch);
     printf(" %15s", samples);

@@ -80,6 +80,9 @@ column() {
     refused "--nonblocking goes with neither --kill" 3 --nonblocking --synchronise bcast
     refused "gossip has no non-blocking form" 3 --nonblocking allreduce gossip
     refused "from 1 to 1024" 3 --under-way 0 allreduce
+    refused "rate is no collective" 4 --kill 1 rate
+    refused "pingpong has no non-blocking form" 3 --nonblocking messages
+    refused "give ftrun -np 2 or more" 1 messages
     refused "give ftrun -np 19 or more" 4 --kill 1 all
     [[ $stderr == *"fewer than 2"* ]]
 }
@@ -224,6 +227,31 @@ END
     perf 5 --kill 2 --csv comm_split
     [ "$status" -eq 0 ]
     [ "$(tail -n +2 <<<"$output" | cut -d , -f 1,5 | tr '\n' ' ')" = "comm_split,4 comm_split,3 " ]
+}
+
+@test "messages: each pair measures both, and what it received is checked; of three ranks one has no partner" {
+    local np
+    for np in 2 3 4; do
+        perf $np -m 8:64K -i 3 -w 2 --json messages
+        [ "$status" -eq 0 ]
+        [ -z "$stderr" ]
+        [ "$(jq -r '[.tables[].operation] | join(" ")' <<<"$output")" = "pingpong rate" ]
+        # 64 messages together are as large as the largest size, and so is one message of a ping-pong
+        jq -e '.tables | map([.rows[].bytes] | max) == [65536, 1024]' <<<"$output"
+        jq -e --argjson pairs $((np / 2)) \
+            'all(.tables[].rows[]; .algorithm == "point_to_point" and (.messages_per_s * .median_us / 1e6 / $pairs - 1 | fabs < 0.01))' <<<"$output"
+    done
+    perf 2 -m 8 -i 3 messages
+    [ "$(grep -c 'us for one message at the slowest rank' <<<"$output")" -eq 2 ]
+    [[ ${lines[2]} == *"MB/s"*"messages/s"*"samples" ]]
+}
+
+@test "messages: if a rank dies, the size is measured again by the pairs of the others" {
+    perf 5 --kill 1@1 -- -m 8:16 -t 1 --csv pingpong rate
+    [ "$status" -eq 0 ]
+    [[ ${lines[2]} == pingpong,point_to_point,4,16,* ]]
+    [[ ${lines[3]} == rate,point_to_point,4,8,* ]]
+    [[ $stderr == *"1 of 5 ranks failed"* ]]
 }
 
 @test "--plot draws a figure beside the table, and is refused before the measurement if it cannot" {
