@@ -130,6 +130,24 @@ static inline void library_wait_all(struct library *library, library_request *re
     MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
 }
 
+/* A message to or from a rank. */
+static inline void library_send(struct library *library, const double *send, size_t count, int to,
+                                library_request *request)
+{
+    (void)library;
+    CALL(Send, Isend, send, (int)count, MPI_DOUBLE, to, 0);
+}
+
+static inline void library_recv(struct library *library, double *recv, size_t count, int from,
+                                library_request *request)
+{
+    (void)library;
+    if (request == NULL)
+        MPI_Recv(recv, (int)count, MPI_DOUBLE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+        MPI_Irecv(recv, (int)count, MPI_DOUBLE, from, 0, MPI_COMM_WORLD, request);
+}
+
 /* Make a communicator, and free it. */
 static inline void library_comm_dup(struct library *library)
 {
@@ -260,6 +278,21 @@ static inline void library_barrier(struct library *library, library_request *req
 static inline void library_wait_all(struct library *library, library_request *requests, int count)
 {
     library_must(library, ftc_wait_all(count, requests, NULL));
+}
+
+static inline void library_send(struct library *library, const double *send, size_t count, int to,
+                                library_request *request)
+{
+    library_must(library, CALL(send, send, count, FTC_DOUBLE, to, 0));
+}
+
+static inline void library_recv(struct library *library, double *recv, size_t count, int from,
+                                library_request *request)
+{
+    library_must(library,
+                 request == NULL
+                     ? ftc_recv(recv, count, FTC_DOUBLE, from, 0, library->world, NULL)
+                     : ftc_irecv(recv, count, FTC_DOUBLE, from, 0, library->world, request));
 }
 
 static inline void library_comm_dup(struct library *library)

@@ -19,6 +19,10 @@
  * the K. p99 is the quantile over the batches. The last result of every point is checked on every
  * rank.
  *
+ * Messages go in pairs of ranks: rank i and rank i + np/2. Of an odd number the last rank has no
+ * partner. A pingpong is a message there and one back. A rate is WINDOW messages that are under way
+ * together, and an empty answer. Their figures are those of one message.
+ *
  * After each batch of requests that counts come two more batches of that many requests, with these
  * in place of the K operations: a computation alone, and the requests with this computation between
  * start and wait. The computation is about as long as the requests where all ranks compute at the
@@ -40,6 +44,7 @@
 #define NAME_FORMAT   "%31[^:]"
 #define LINE_DOUBLES  8 /* of a cache line: buffers share none */
 #define TRIAL_STEPS   1000000
+#define WINDOW        64 /* messages that are under way together */
 
 typedef void operation_fn(struct library *library, const double *send, double *recv, size_t count,
                           library_request *request);
@@ -50,9 +55,10 @@ struct operation {
     const char *name;
     operation_fn *run;
     wanted_fn *wanted;        /* NULL: the operation has no data */
-    bool sends_all, gets_all; /* a block for each rank, from each rank; else one block */
+    bool sends_all, gets_all; /* a block for each rank or message, from each; else one */
     bool rooted;              /* the root alone has a result */
     bool blocks;              /* has no non-blocking form */
+    int messages; /* those of one run between two ranks; a figure is that of one. 0: none */
 };
 
 struct point {
@@ -154,6 +160,64 @@ static void comm_split(struct library *library, const double *send, double *recv
     library_comm_split(library, library->rank % 2);
 }
 
+static bool starts(const struct library *library)
+{
+    return library->rank < library->size / 2;
+}
+
+/* Returns the other rank of the pair, or -1. */
+static int partner(const struct library *library)
+{
+    int half = library->size / 2;
+
+    return library->rank >= 2 * half ? -1 : (library->rank + half) % (2 * half);
+}
+
+static double wanted_message(const struct library *library, size_t count, size_t i)
+{
+    (void)count;
+    return partner(library) < 0 ? 0 : input(partner(library), i);
+}
+
+static double wanted_window(const struct library *library, size_t count, size_t i)
+{
+    return starts(library) ? 0 : wanted_message(library, count, i);
+}
+
+static void pingpong(struct library *library, const double *send, double *recv, size_t count,
+                     library_request *request)
+{
+    int other = partner(library);
+
+    (void)request;
+    for (int turn = 0; other >= 0 && turn < 2; turn++)
+        if (starts(library) == (turn == 0))
+            library_send(library, send, count, other, NULL);
+        else
+            library_recv(library, recv, count, other, NULL);
+}
+
+static void rate(struct library *library, const double *send, double *recv, size_t count,
+                 library_request *request)
+{
+    library_request under_way[WINDOW];
+    int other = partner(library);
+
+    (void)request;
+    if (other < 0)
+        return;
+    for (size_t i = 0; i < WINDOW; i++)
+        if (starts(library))
+            library_send(library, send + i * count, count, other, &under_way[i]);
+        else
+            library_recv(library, recv + i * count, count, other, &under_way[i]);
+    library_wait_all(library, under_way, WINDOW);
+    if (starts(library))
+        library_recv(library, recv, 0, other, NULL);
+    else
+        library_send(library, send, 0, other, NULL);
+}
+
 static const struct operation operations[] = {
     {.name = "barrier", .run = barrier},
     {.name = "allreduce", .run = library_allreduce, .wanted = wanted_sum},
@@ -176,6 +240,14 @@ static const struct operation operations[] = {
      .wanted = wanted_part_of_sum,
      .sends_all = true},
     {.name = "scan", .run = library_scan, .wanted = wanted_sum_so_far},
+    {.name = "pingpong", .run = pingpong, .wanted = wanted_message, .blocks = true, .messages = 2},
+    {.name = "rate",
+     .run = rate,
+     .wanted = wanted_window,
+     .sends_all = true,
+     .gets_all = true,
+     .blocks = true,
+     .messages = WINDOW},
     {.name = "comm_dup", .run = comm_dup, .blocks = true},
     {.name = "comm_split", .run = comm_split, .blocks = true},
 };
@@ -239,12 +311,20 @@ static double *allocate(struct library *library, size_t count)
 
 static size_t count_of(const struct point *point, const struct library *library, bool all)
 {
-    return all ? point->count * (size_t)library->size : point->count;
+    int blocks = point->operation->messages > 0 ? point->operation->messages : library->size;
+
+    return all ? point->count * (size_t)blocks : point->count;
 }
 
 static size_t sets_of(const struct point *point)
 {
     return point->under_way > 0 ? (size_t)point->under_way : 1;
+}
+
+/* How many operations, or messages, follow each other in one run. */
+static size_t parts_of(const struct point *point)
+{
+    return point->operation->messages > 0 ? (size_t)point->operation->messages : sets_of(point);
 }
 
 /* In whole cache lines. */
@@ -422,12 +502,12 @@ static void report(const struct point *point, const struct library *library,
                    struct results *results)
 {
     size_t bytes = point->operation->wanted == NULL ? 0 : point->count * sizeof(double);
-    size_t sets = sets_of(point);
+    size_t parts = parts_of(point);
 
     printf("%s %s %d %zu %ld %.4f %.4f", LIBRARY_NAME, point->name, library->size, bytes,
-           results->operations.total * (long)sets,
-           series_quantile(&results->operations, 0.5) / (double)sets,
-           series_quantile(&results->operations, 0.99) / (double)sets);
+           results->operations.total * (long)parts,
+           series_quantile(&results->operations, 0.5) / (double)parts,
+           series_quantile(&results->operations, 0.99) / (double)parts);
     if (point->under_way > 0)
         printf(" %.1f", overlap_percent(results));
     putchar('\n');

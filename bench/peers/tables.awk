@@ -51,6 +51,8 @@ END {
     request_tables("allreduce reduce bcast barrier allgather gather scatter alltoall reduce_scatter scan")
     operation_table("comm_dup", "comm_dup and comm_free, us")
     operation_table("comm_split", "comm_split into even and odd ranks, and comm_free, us")
+    operation_table("pingpong", "ping-pong in pairs of ranks, half of the time there and back, us")
+    operation_table("rate", "messages in pairs of ranks, 64 under way, us for one")
     ratio_table()
     floor_table()
     operation_table("start", "start of the launcher to the first allreduce on the last rank, ms")

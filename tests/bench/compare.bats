@@ -24,7 +24,7 @@ tables() { # FORMAT; the figures are standard input
 @test "help names every option and the tables" {
     compare --help
     [ "$status" -eq 0 ]
-    for word in --np --ops --sizes --hosts --rounds --seconds --quick --csv --markdown --ftrun-options --under-way startup memory floor nonblocking creation; do
+    for word in --np --ops --sizes --hosts --rounds --seconds --quick --csv --markdown --ftrun-options --under-way startup memory floor nonblocking creation messages; do
         [[ "$output" == *"$word"* ]]
     done
 }
@@ -99,6 +99,16 @@ tables() { # FORMAT; the figures are standard input
     compare --np 3 --rounds 1 --seconds 0.02 --csv "$work/csv" creation
     [ "$status" -eq 0 ]
     [ "$(grep -cE "^1,ftcoll,default,comm_(dup|split),3,0,[1-9][0-9]*,[0-9.]+,[0-9.]+$" "$work/csv")" -eq 2 ]
+}
+
+@test "messages come out right, and are measured in pairs" {
+    compare --np 2,3 --sizes 8,64K,4M --rounds 1 --seconds 0.02 --csv "$work/csv" messages
+    [ "$status" -eq 0 ]
+    for np in 2 3; do
+        [ "$(grep -cE "^1,ftcoll,default,pingpong,$np,(8|65536|4194304),[1-9][0-9]*,[0-9.]+,[0-9.]+$" "$work/csv")" -eq 3 ]
+        [ "$(grep -cE "^1,ftcoll,default,rate,$np,(8|65536),[1-9][0-9]*,[0-9.]+,[0-9.]+$" "$work/csv")" -eq 2 ]
+    done
+    [ "$(grep -c rate "$work/csv")" -eq 4 ]
 }
 
 @test "start-up and memory of a small job" {
