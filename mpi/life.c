@@ -80,30 +80,6 @@ int ftc_mpi_finalize(void)
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_initialized(int *flag)
-{
-    *flag = ftc_mpi_process.state != FTC_MPI_BEFORE;
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_finalized(int *flag)
-{
-    *flag = ftc_mpi_process.state == FTC_MPI_AFTER;
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_query_thread(int *provided)
-{
-    *provided = ftc_mpi_process.thread_level;
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_is_thread_main(int *flag)
-{
-    *flag = pthread_equal(ftc_mpi_process.main_thread, pthread_self()) != 0;
-    return MPI_SUCCESS;
-}
-
 /* The whole job ends, whichever communicator is given. */
 int ftc_mpi_abort(MPI_Comm comm, int errorcode)
 {
@@ -121,11 +97,6 @@ double ftc_mpi_wtime(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-double ftc_mpi_wtick(void)
-{
-    return 1e-9;
-}
-
 int ftc_mpi_get_processor_name(char *name, int *resultlen)
 {
     if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0)
@@ -135,25 +106,11 @@ int ftc_mpi_get_processor_name(char *name, int *resultlen)
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_get_version(int *version, int *subversion)
-{
-    *version = MPI_VERSION;
-    *subversion = MPI_SUBVERSION;
-    return MPI_SUCCESS;
-}
-
 int ftc_mpi_get_library_version(char *version, int *resultlen)
 {
     *resultlen =
         snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "ftcoll %s, standard ABI of MPI %d.%d",
                  ftc_version(), MPI_VERSION, MPI_SUBVERSION);
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_abi_get_version(int *abi_major, int *abi_minor)
-{
-    *abi_major = MPI_ABI_VERSION;
-    *abi_minor = MPI_ABI_SUBVERSION;
     return MPI_SUCCESS;
 }
 
@@ -180,15 +137,3 @@ int ftc_mpi_alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_free_mem(void *base)
-{
-    free(base);
-    return MPI_SUCCESS;
-}
-
-/* A level of a profiler, which this library has not. */
-int ftc_mpi_pcontrol(int level)
-{
-    (void)level;
-    return MPI_SUCCESS;
-}

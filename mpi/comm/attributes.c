@@ -48,11 +48,6 @@ int ftc_mpi_comm_create_keyval(MPI_Comm_copy_attr_function *copy,
                            comm_keyval);
 }
 
-int ftc_mpi_comm_free_keyval(int *comm_keyval)
-{
-    return ftc_mpi_key_free(FTC_MPI_COMM, comm_keyval);
-}
-
 int ftc_mpi_comm_set_attr(struct ftc_mpi_comm *comm, int comm_keyval, void *attribute_val)
 {
     int rc = check_to_change(comm_keyval);
@@ -81,29 +76,3 @@ int ftc_mpi_comm_delete_attr(struct ftc_mpi_comm *comm, int comm_keyval)
                                                         ftc_mpi_comm_handle(comm), comm_keyval);
 }
 
-/* The same by the names of MPI-1. */
-int ftc_mpi_keyval_create(MPI_Copy_function *copy_fn, MPI_Delete_function *delete_fn, int *keyval,
-                          void *extra_state)
-{
-    return ftc_mpi_comm_create_keyval(copy_fn, delete_fn, keyval, extra_state);
-}
-
-int ftc_mpi_keyval_free(int *keyval)
-{
-    return ftc_mpi_comm_free_keyval(keyval);
-}
-
-int ftc_mpi_attr_put(struct ftc_mpi_comm *comm, int keyval, void *attribute_val)
-{
-    return ftc_mpi_comm_set_attr(comm, keyval, attribute_val);
-}
-
-int ftc_mpi_attr_get(struct ftc_mpi_comm *comm, int keyval, void *attribute_val, int *flag)
-{
-    return ftc_mpi_comm_get_attr(comm, keyval, attribute_val, flag);
-}
-
-int ftc_mpi_attr_delete(struct ftc_mpi_comm *comm, int keyval)
-{
-    return ftc_mpi_comm_delete_attr(comm, keyval);
-}

@@ -193,21 +193,6 @@ int ftc_mpi_comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
     return rc;
 }
 
-/* Hints that the library does not know are ignored, and it knows none: MPI_Comm_get_info() gives an
- * empty object. */
-int ftc_mpi_comm_set_info(struct ftc_mpi_comm *c, MPI_Info info)
-{
-    (void)c;
-    (void)info;
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_comm_get_info(struct ftc_mpi_comm *c, MPI_Info *info_used)
-{
-    (void)c;
-    return ftc_mpi_info_create(info_used);
-}
-
 /* The object goes when no request refers to it any more. */
 int ftc_mpi_comm_free(MPI_Comm *comm)
 {
@@ -224,7 +209,3 @@ int ftc_mpi_comm_free(MPI_Comm *comm)
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_comm_disconnect(MPI_Comm *comm)
-{
-    return ftc_mpi_comm_free(comm);
-}

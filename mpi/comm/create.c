@@ -74,11 +74,6 @@ int ftc_mpi_comm_dup_with_info(struct ftc_mpi_comm *c, MPI_Info info, MPI_Comm *
     return rc != MPI_SUCCESS ? rc : dress(c, newcomm);
 }
 
-int ftc_mpi_comm_dup(struct ftc_mpi_comm *comm, MPI_Comm *newcomm)
-{
-    return ftc_mpi_comm_dup_with_info(comm, MPI_INFO_NULL, newcomm);
-}
-
 /* A creation under way. */
 struct creation {
     struct ftc_mpi_request request; /* it comes first */
@@ -131,13 +126,6 @@ static int create(struct ftc_mpi_comm *c, bool copies, MPI_Comm *newcomm, MPI_Re
 
 int ftc_mpi_comm_idup(struct ftc_mpi_comm *comm, MPI_Comm *newcomm, MPI_Request *request)
 {
-    return create(comm, true, newcomm, request);
-}
-
-int ftc_mpi_comm_idup_with_info(struct ftc_mpi_comm *comm, MPI_Info info, MPI_Comm *newcomm,
-                                MPI_Request *request)
-{
-    (void)info; /* hints that are not known are ignored */
     return create(comm, true, newcomm, request);
 }
 

@@ -31,12 +31,6 @@ int ftc_mpi_topology_give(struct ftc_mpi_comm *parent, const struct ftc_mpi_topo
     return rc;
 }
 
-int ftc_mpi_topo_test(struct ftc_mpi_comm *c, int *status)
-{
-    *status = c->topology == NULL ? MPI_UNDEFINED : c->topology->kind;
-    return MPI_SUCCESS;
-}
-
 static struct ftc_mpi_topology grid_of(int ndims, const int dims[], const int periods[])
 {
     return (struct ftc_mpi_topology){

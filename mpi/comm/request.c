@@ -132,19 +132,8 @@ static void wait_for(struct ftc_mpi_request *r)
         sched_yield();
 }
 
-int ftc_mpi_wait(MPI_Request *request, MPI_Status *status)
-{
-    struct ftc_mpi_request *r;
-    int rc = open_request(*request, &r);
-    if (rc != MPI_SUCCESS || r == NULL || !r->active) {
-        ftc_mpi_status_empty(status);
-        return rc;
-    }
-    wait_for(r);
-    return hand_over(request, status);
-}
-
-int ftc_mpi_test(MPI_Request *request, int *flag, MPI_Status *status)
+/* Waits for the request, or tests it. */
+static int end_one(MPI_Request *request, bool wait, int *flag, MPI_Status *status)
 {
     struct ftc_mpi_request *r;
     int rc = open_request(*request, &r);
@@ -153,8 +142,22 @@ int ftc_mpi_test(MPI_Request *request, int *flag, MPI_Status *status)
         ftc_mpi_status_empty(status);
         return rc;
     }
-    *flag = is_over(r, false);
+    if (wait)
+        wait_for(r);
+    else
+        *flag = is_over(r, false);
     return *flag ? hand_over(request, status) : MPI_SUCCESS;
+}
+
+int ftc_mpi_wait(MPI_Request *request, MPI_Status *status)
+{
+    int flag;
+    return end_one(request, true, &flag, status);
+}
+
+int ftc_mpi_test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    return end_one(request, false, flag, status);
 }
 
 int ftc_mpi_request_get_status(MPI_Request request, int *flag, MPI_Status *status)
@@ -189,41 +192,46 @@ static struct ftc_mpi_request *active_of(MPI_Request handle)
     return r != NULL && r->active ? r : NULL;
 }
 
-/* The statuses of requests that are over. After an error each status has its own. */
-static int hand_over_all(int count, MPI_Request requests[], MPI_Status statuses[])
+/* Gives the result of a request that is over or was not active, with its error in status `i`. */
+static int hand_over_next(MPI_Request *request, MPI_Status statuses[], int i)
 {
-    bool failed = false;
-    for (int i = 0; i < count; i++) {
-        MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-        int rc = MPI_SUCCESS;
-        if (active_of(requests[i]) != NULL)
-            rc = hand_over(&requests[i], status);
-        else
-            ftc_mpi_status_empty(status);
-        failed |= rc != MPI_SUCCESS;
-        if (status != MPI_STATUS_IGNORE)
-            status->MPI_ERROR = rc;
+    MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+    int rc = MPI_SUCCESS;
+    if (active_of(*request) != NULL)
+        rc = hand_over(request, status);
+    else
+        ftc_mpi_status_empty(status);
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = rc;
+    return rc;
+}
+
+static int end_all(int count, MPI_Request requests[], bool wait, int *flag, MPI_Status *statuses)
+{
+    int rc = check_requests(count, requests);
+    *flag = 1;
+    for (int i = 0; rc == MPI_SUCCESS && i < count; i++) {
+        struct ftc_mpi_request *r = active_of(requests[i]);
+        if (r != NULL && wait)
+            wait_for(r);
+        else if (r != NULL && !is_over(r, false))
+            *flag = 0;
     }
-    return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+    bool failed = false;
+    for (int i = 0; rc == MPI_SUCCESS && *flag && i < count; i++)
+        failed |= hand_over_next(&requests[i], statuses, i) != MPI_SUCCESS;
+    return failed ? MPI_ERR_IN_STATUS : rc;
 }
 
 int ftc_mpi_waitall(int count, MPI_Request requests[], MPI_Status *statuses)
 {
-    int rc = check_requests(count, requests);
-    for (int i = 0; rc == MPI_SUCCESS && i < count; i++)
-        if (active_of(requests[i]) != NULL)
-            wait_for(active_of(requests[i]));
-    return rc != MPI_SUCCESS ? rc : hand_over_all(count, requests, statuses);
+    int flag;
+    return end_all(count, requests, true, &flag, statuses);
 }
 
 int ftc_mpi_testall(int count, MPI_Request requests[], int *flag, MPI_Status *statuses)
 {
-    int rc = check_requests(count, requests);
-    *flag = 1;
-    for (int i = 0; rc == MPI_SUCCESS && i < count; i++)
-        if (active_of(requests[i]) != NULL && !is_over(active_of(requests[i]), false))
-            *flag = 0;
-    return rc != MPI_SUCCESS || !*flag ? rc : hand_over_all(count, requests, statuses);
+    return end_all(count, requests, false, flag, statuses);
 }
 
 /* The first request that is over; -1: none yet; MPI_UNDEFINED: none is active. */
@@ -263,33 +271,14 @@ static void wait_for_any(int count, MPI_Request requests[])
     free(natives);
 }
 
-/* Waits until one is over. */
-static int await_any(int count, MPI_Request requests[])
+static int end_any(int count, MPI_Request requests[], bool wait, int *indx, int *flag,
+                   MPI_Status *status)
 {
-    int found;
-    while ((found = find_over(count, requests)) == -1)
+    int rc = check_requests(count, requests), found;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    while ((found = find_over(count, requests)) == -1 && wait)
         wait_for_any(count, requests);
-    return found;
-}
-
-int ftc_mpi_waitany(int count, MPI_Request requests[], int *indx, MPI_Status *status)
-{
-    int rc = check_requests(count, requests);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    *indx = await_any(count, requests);
-    if (*indx != MPI_UNDEFINED)
-        return hand_over(&requests[*indx], status);
-    ftc_mpi_status_empty(status);
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_testany(int count, MPI_Request requests[], int *indx, int *flag, MPI_Status *status)
-{
-    int rc = check_requests(count, requests);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    int found = find_over(count, requests);
     *flag = found != -1;
     *indx = found < 0 ? MPI_UNDEFINED : found;
     if (found >= 0)
@@ -299,22 +288,32 @@ int ftc_mpi_testany(int count, MPI_Request requests[], int *indx, int *flag, MPI
     return MPI_SUCCESS;
 }
 
-/* Those that are over, from `first` on. */
-static int some(int count, MPI_Request requests[], int first, int *outcount, int indices[],
-                MPI_Status statuses[])
+int ftc_mpi_waitany(int count, MPI_Request requests[], int *indx, MPI_Status *status)
+{
+    int flag;
+    return end_any(count, requests, true, indx, &flag, status);
+}
+
+int ftc_mpi_testany(int count, MPI_Request requests[], int *indx, int *flag, MPI_Status *status)
+{
+    return end_any(count, requests, false, indx, flag, status);
+}
+
+static int end_some(int count, MPI_Request requests[], bool wait, int *outcount, int indices[],
+                    MPI_Status statuses[])
 {
     bool failed = false;
-    *outcount = 0;
+    int rc = check_requests(count, requests), first;
+    if (rc != MPI_SUCCESS)
+        return rc;
+    while ((first = find_over(count, requests)) == -1 && wait)
+        wait_for_any(count, requests);
+    *outcount = first == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
     for (int i = first < 0 ? count : first; i < count; i++) {
         struct ftc_mpi_request *r = active_of(requests[i]);
         if (r == NULL || !is_over(r, false))
             continue;
-        MPI_Status *status =
-            statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[*outcount];
-        int rc = hand_over(&requests[i], status);
-        if (status != MPI_STATUS_IGNORE)
-            status->MPI_ERROR = rc;
-        failed |= rc != MPI_SUCCESS;
+        failed |= hand_over_next(&requests[i], statuses, *outcount) != MPI_SUCCESS;
         indices[(*outcount)++] = i;
     }
     return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
@@ -323,25 +322,13 @@ static int some(int count, MPI_Request requests[], int first, int *outcount, int
 int ftc_mpi_waitsome(int incount, MPI_Request requests[], int *outcount, int indices[],
                      MPI_Status *statuses)
 {
-    int rc = check_requests(incount, requests);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    int first = await_any(incount, requests);
-    *outcount = MPI_UNDEFINED;
-    return first == MPI_UNDEFINED ? MPI_SUCCESS
-                                  : some(incount, requests, 0, outcount, indices, statuses);
+    return end_some(incount, requests, true, outcount, indices, statuses);
 }
 
 int ftc_mpi_testsome(int incount, MPI_Request requests[], int *outcount, int indices[],
                      MPI_Status *statuses)
 {
-    int rc = check_requests(incount, requests);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    int first = find_over(incount, requests);
-    *outcount = MPI_UNDEFINED;
-    return first == MPI_UNDEFINED ? MPI_SUCCESS
-                                  : some(incount, requests, first, outcount, indices, statuses);
+    return end_some(incount, requests, false, outcount, indices, statuses);
 }
 
 /* --- start, cancel, free --- */

@@ -268,11 +268,6 @@ int ftc_mpi_remove_error_code(int errorcode)
     return take_away(errorcode, false);
 }
 
-int ftc_mpi_remove_error_string(int errorcode)
-{
-    return ftc_mpi_add_error_string(errorcode, "");
-}
-
 int ftc_mpi_error_class(int errorcode, int *errorclass)
 {
     if (ftc_mpi_error_text(errorcode) == NULL)

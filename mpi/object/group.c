@@ -57,18 +57,6 @@ int ftc_mpi_group_open(MPI_Group handle, struct ftc_mpi_group **out)
     return *out != NULL ? MPI_SUCCESS : ftc_mpi_error(MPI_ERR_GROUP, "this is no group");
 }
 
-int ftc_mpi_group_size(struct ftc_mpi_group *object, int *size)
-{
-    *size = object->size;
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_group_rank(struct ftc_mpi_group *object, int *rank)
-{
-    *rank = ftc_mpi_group_find(object, object->self);
-    return MPI_SUCCESS;
-}
-
 int ftc_mpi_group_free(MPI_Group *group)
 {
     struct ftc_mpi_group *object;

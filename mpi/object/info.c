@@ -118,13 +118,6 @@ int ftc_mpi_info_create(MPI_Info *info)
     return give(ftc_mpi_info_copy(NULL), info);
 }
 
-int ftc_mpi_info_create_env(int argc, char *argv[], MPI_Info *info)
-{
-    (void)argc;
-    (void)argv;
-    return give(ftc_mpi_info_copy(NULL), info);
-}
-
 int ftc_mpi_info_dup(MPI_Info info, MPI_Info *newinfo)
 {
     struct ftc_mpi_info *from;

@@ -75,18 +75,3 @@ int ftc_mpi_pack_size(MPI_Count incount, struct ftc_mpi_type *type, struct ftc_m
     return rc;
 }
 
-int ftc_mpi_get_address(const void *location, MPI_Aint *address)
-{
-    *address = (MPI_Aint)location;
-    return MPI_SUCCESS;
-}
-
-MPI_Aint ftc_mpi_aint_add(MPI_Aint base, MPI_Aint disp)
-{
-    return (MPI_Aint)((uintptr_t)base + (uintptr_t)disp);
-}
-
-MPI_Aint ftc_mpi_aint_diff(MPI_Aint addr1, MPI_Aint addr2)
-{
-    return (MPI_Aint)((uintptr_t)addr1 - (uintptr_t)addr2);
-}

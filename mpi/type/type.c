@@ -219,12 +219,6 @@ int ftc_mpi_type_get_true_extent(struct ftc_mpi_type *type, MPI_Count *true_lb,
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_type_set_name(struct ftc_mpi_type *type, const char *type_name)
-{
-    ftc_mpi_name_set(type->name, type_name);
-    return MPI_SUCCESS;
-}
-
 int ftc_mpi_type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
 {
     struct ftc_mpi_type *type;
@@ -247,25 +241,3 @@ int ftc_mpi_type_create_keyval(MPI_Type_copy_attr_function *copy,
                            type_keyval);
 }
 
-int ftc_mpi_type_free_keyval(int *type_keyval)
-{
-    return ftc_mpi_key_free(FTC_MPI_TYPE, type_keyval);
-}
-
-int ftc_mpi_type_set_attr(struct ftc_mpi_type *type, int type_keyval, void *attribute_val)
-{
-    return ftc_mpi_attribute_set(&type->attributes, FTC_MPI_TYPE, ftc_mpi_type_handle(type),
-                                 type_keyval, attribute_val);
-}
-
-int ftc_mpi_type_get_attr(struct ftc_mpi_type *type, int type_keyval, void *attribute_val,
-                          int *flag)
-{
-    return ftc_mpi_attribute_get(&type->attributes, FTC_MPI_TYPE, type_keyval, attribute_val, flag);
-}
-
-int ftc_mpi_type_delete_attr(struct ftc_mpi_type *type, int type_keyval)
-{
-    return ftc_mpi_attribute_delete(&type->attributes, FTC_MPI_TYPE, ftc_mpi_type_handle(type),
-                                    type_keyval);
-}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # A program of MPI is compiled by ftcc, and runs under ftrun. FTRUN, FTCC (a folder), SOURCE and
 # CFLAGS come from ctest.
-# shellcheck disable=SC2086,SC2153,SC2154 # flags; of ctest and bats
+# shellcheck disable=SC2030,SC2031,SC2086,SC2153,SC2154 # of one test; flags; of ctest and bats
 
 setup_file() {
     export APP=$BATS_FILE_TMPDIR/mpi_app
