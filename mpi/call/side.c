@@ -166,6 +166,8 @@ void ftc_mpi_side_deliver(struct ftc_mpi_side *side)
 
 void ftc_mpi_side_release(struct ftc_mpi_side *side)
 {
+    if (side->shape == FTC_MPI_NO_SIDE)
+        return;
     free(side->packed);
     free(side->sizes);
     ftc_mpi_type_release(side->type);

@@ -127,9 +127,11 @@ static int finish_transfer(struct ftc_mpi_request *request, int error)
     if (t->recv.packed != NULL && (error == FTC_SUCCESS || error == FTC_ERR_TRUNCATED))
         deliver(t, got);
     ftc_mpi_status_set_cancelled(&request->status, cancelled);
-    free(t->send.packed);
-    free(t->recv.packed);
-    t->send.packed = t->recv.packed = NULL;
+    if (t->send.packed != NULL || t->recv.packed != NULL) {
+        free(t->send.packed);
+        free(t->recv.packed);
+        t->send.packed = t->recv.packed = NULL;
+    }
     return cancelled ? MPI_SUCCESS : ftc_mpi_message_outcome(request->comm, error);
 }
 

@@ -11,7 +11,7 @@ void *ftc_mpi_object_new(enum ftc_mpi_kind kind, size_t bytes)
     struct ftc_mpi_object *object = malloc(bytes); /* for few bytes faster than calloc() */
     if (object == NULL)
         return NULL;
-    memset(object, 0, bytes);
+    memset(object + 1, 0, bytes - sizeof *object);
     object->kind = kind;
     atomic_init(&object->references, 1);
     return object;
