@@ -3,7 +3,8 @@
 #define FTC_MPI_ENTRY_H
 
 #include "mpi/call/call.h"
-#include "mpi/comm/comm.h"
+#include "mpi/comm/request.h"
+#include "mpi/comm/topologies.h"
 #include "mpi/message/message.h"
 #include "mpi/operator/operator.h"
 #include "mpi/type/status.h"

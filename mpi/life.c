@@ -46,12 +46,6 @@ int ftc_mpi_init_thread(int *argc, char ***argv, int required, int *provided)
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_init(int *argc, char ***argv)
-{
-    int provided;
-    return ftc_mpi_init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
-}
-
 /* The attributes of MPI_COMM_SELF go first, while MPI still runs (MPI 5.0, 11.2.4). */
 int ftc_mpi_finalize(void)
 {
@@ -103,14 +97,6 @@ int ftc_mpi_get_processor_name(char *name, int *resultlen)
         snprintf(name, MPI_MAX_PROCESSOR_NAME, "unknown");
     name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
     *resultlen = (int)strlen(name);
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_get_library_version(char *version, int *resultlen)
-{
-    *resultlen =
-        snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "ftcoll %s, standard ABI of MPI %d.%d",
-                 ftc_version(), MPI_VERSION, MPI_SUBVERSION);
     return MPI_SUCCESS;
 }
 

@@ -185,10 +185,10 @@ int ftc_mpi_call_run(const struct ftc_mpi_call *call)
 {
     struct ftc_mpi_plan plan = {.call = *call};
     MPI_Request request;
-    int rc = ftc_mpi_comm_open(call->comm, &plan.comm);
+    int flag, rc = ftc_mpi_comm_open(call->comm, &plan.comm);
     if (rc == MPI_SUCCESS && ftc_mpi_process.multiple) { /* the other threads get turns */
         rc = ftc_mpi_call_start(call, &request);
-        return rc == MPI_SUCCESS ? ftc_mpi_wait(&request, MPI_STATUS_IGNORE) : rc;
+        return rc == MPI_SUCCESS ? ftc_mpi_end_one(&request, true, &flag, MPI_STATUS_IGNORE) : rc;
     }
     if (rc == MPI_SUCCESS)
         rc = make(&plan);

@@ -23,8 +23,8 @@ struct ftc_mpi_side {
     struct ftc_mpi_array counts, displacements;
     const int *order; /* NULL, or the blocks that are packed, in their order */
     int ordered;
-    bool same;  /* all blocks are the first one */
-    bool image; /* elements are given as they are in memory, with their padding */
+    bool same;   /* all blocks are the first one */
+    bool image;  /* elements are given as they are in memory, with their padding */
     bool copied; /* packed in each case */
 
     /* After ftc_mpi_side_prepare(). */

@@ -39,15 +39,6 @@ static int check_to_change(int keyval)
                : ftc_mpi_error(MPI_ERR_KEYVAL, "a predefined attribute cannot be changed");
 }
 
-int ftc_mpi_comm_create_keyval(MPI_Comm_copy_attr_function *copy,
-                               MPI_Comm_delete_attr_function *delete, int *comm_keyval,
-                               void *extra_state)
-{
-    return ftc_mpi_key_new(FTC_MPI_COMM, (union ftc_mpi_copy_attribute){.comm = copy},
-                           (union ftc_mpi_delete_attribute){.comm = delete}, extra_state,
-                           comm_keyval);
-}
-
 int ftc_mpi_comm_set_attr(struct ftc_mpi_comm *comm, int comm_keyval, void *attribute_val)
 {
     int rc = check_to_change(comm_keyval);
@@ -75,4 +66,3 @@ int ftc_mpi_comm_delete_attr(struct ftc_mpi_comm *comm, int comm_keyval)
                              : ftc_mpi_attribute_delete(&comm->attributes, FTC_MPI_COMM,
                                                         ftc_mpi_comm_handle(comm), comm_keyval);
 }
-

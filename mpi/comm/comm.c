@@ -172,14 +172,6 @@ int ftc_mpi_comm_get_parent(MPI_Comm *parent)
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_comm_set_name(struct ftc_mpi_comm *c, const char *comm_name)
-{
-    ftc_mpi_name_set(c->name, comm_name);
-    if (*comm_name != '\0')
-        ftc_comm_set_name(c->native, comm_name);
-    return MPI_SUCCESS;
-}
-
 int ftc_mpi_comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
 {
     struct ftc_mpi_comm *c;
@@ -208,4 +200,3 @@ int ftc_mpi_comm_free(MPI_Comm *comm)
     *comm = MPI_COMM_NULL;
     return MPI_SUCCESS;
 }
-

@@ -11,12 +11,6 @@ int ftc_mpi_comm_revoke(struct ftc_mpi_comm *c)
     return ftc_mpi_error_from(ftc_comm_revoke(c->native)); /* any thread may, at any time */
 }
 
-int ftc_mpi_comm_is_revoked(struct ftc_mpi_comm *c, int *flag)
-{
-    *flag = c->revoked;
-    return MPI_SUCCESS;
-}
-
 /* The survivors agree in a communicator of their own: nobody can revoke that. */
 int ftc_mpi_comm_agree(struct ftc_mpi_comm *comm, int *flag)
 {

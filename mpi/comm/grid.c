@@ -73,14 +73,6 @@ int ftc_mpi_cart_map(struct ftc_mpi_comm *c, int ndims, const int dims[], const 
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_cartdim_get(struct ftc_mpi_comm *c, int *ndims)
-{
-    int rc = ftc_mpi_topology_check(c, MPI_CART);
-    if (rc == MPI_SUCCESS)
-        *ndims = c->topology->dimensions;
-    return rc;
-}
-
 /* Copies the coordinates of the rank, as far as there is room. */
 static int copy_place(const struct ftc_mpi_topology *grid, int rank, int room, int place[])
 {

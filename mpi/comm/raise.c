@@ -68,10 +68,3 @@ int ftc_mpi_raise(MPI_Comm comm, int code, const char *function)
     ftc_mpi_errhandler_release(handler);
     return code;
 }
-
-int ftc_mpi_comm_call_errhandler(struct ftc_mpi_comm *c, int errorcode)
-{
-    ftc_mpi_error(errorcode, "the program raised it");
-    ftc_mpi_raise(ftc_mpi_comm_handle(c), errorcode, "MPI_Comm_call_errhandler");
-    return MPI_SUCCESS;
-}

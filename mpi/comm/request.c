@@ -133,7 +133,7 @@ static void wait_for(struct ftc_mpi_request *r)
 }
 
 /* Waits for the request, or tests it. */
-static int end_one(MPI_Request *request, bool wait, int *flag, MPI_Status *status)
+int ftc_mpi_end_one(MPI_Request *request, bool wait, int *flag, MPI_Status *status)
 {
     struct ftc_mpi_request *r;
     int rc = open_request(*request, &r);
@@ -147,17 +147,6 @@ static int end_one(MPI_Request *request, bool wait, int *flag, MPI_Status *statu
     else
         *flag = is_over(r, false);
     return *flag ? hand_over(request, status) : MPI_SUCCESS;
-}
-
-int ftc_mpi_wait(MPI_Request *request, MPI_Status *status)
-{
-    int flag;
-    return end_one(request, true, &flag, status);
-}
-
-int ftc_mpi_test(MPI_Request *request, int *flag, MPI_Status *status)
-{
-    return end_one(request, false, flag, status);
 }
 
 int ftc_mpi_request_get_status(MPI_Request request, int *flag, MPI_Status *status)
@@ -206,7 +195,7 @@ static int hand_over_next(MPI_Request *request, MPI_Status statuses[], int i)
     return rc;
 }
 
-static int end_all(int count, MPI_Request requests[], bool wait, int *flag, MPI_Status *statuses)
+int ftc_mpi_end_all(int count, MPI_Request requests[], bool wait, int *flag, MPI_Status *statuses)
 {
     int rc = check_requests(count, requests);
     *flag = 1;
@@ -221,17 +210,6 @@ static int end_all(int count, MPI_Request requests[], bool wait, int *flag, MPI_
     for (int i = 0; rc == MPI_SUCCESS && *flag && i < count; i++)
         failed |= hand_over_next(&requests[i], statuses, i) != MPI_SUCCESS;
     return failed ? MPI_ERR_IN_STATUS : rc;
-}
-
-int ftc_mpi_waitall(int count, MPI_Request requests[], MPI_Status *statuses)
-{
-    int flag;
-    return end_all(count, requests, true, &flag, statuses);
-}
-
-int ftc_mpi_testall(int count, MPI_Request requests[], int *flag, MPI_Status *statuses)
-{
-    return end_all(count, requests, false, flag, statuses);
 }
 
 /* The first request that is over; -1: none yet; MPI_UNDEFINED: none is active. */
@@ -271,8 +249,8 @@ static void wait_for_any(int count, MPI_Request requests[])
     free(natives);
 }
 
-static int end_any(int count, MPI_Request requests[], bool wait, int *indx, int *flag,
-                   MPI_Status *status)
+int ftc_mpi_end_any(int count, MPI_Request requests[], bool wait, int *indx, int *flag,
+                    MPI_Status *status)
 {
     int rc = check_requests(count, requests), found;
     if (rc != MPI_SUCCESS)
@@ -288,19 +266,8 @@ static int end_any(int count, MPI_Request requests[], bool wait, int *indx, int 
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_waitany(int count, MPI_Request requests[], int *indx, MPI_Status *status)
-{
-    int flag;
-    return end_any(count, requests, true, indx, &flag, status);
-}
-
-int ftc_mpi_testany(int count, MPI_Request requests[], int *indx, int *flag, MPI_Status *status)
-{
-    return end_any(count, requests, false, indx, flag, status);
-}
-
-static int end_some(int count, MPI_Request requests[], bool wait, int *outcount, int indices[],
-                    MPI_Status statuses[])
+int ftc_mpi_end_some(int count, MPI_Request requests[], bool wait, int *outcount, int indices[],
+                     MPI_Status statuses[])
 {
     bool failed = false;
     int rc = check_requests(count, requests), first;
@@ -319,18 +286,6 @@ static int end_some(int count, MPI_Request requests[], bool wait, int *outcount,
     return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
 }
 
-int ftc_mpi_waitsome(int incount, MPI_Request requests[], int *outcount, int indices[],
-                     MPI_Status *statuses)
-{
-    return end_some(incount, requests, true, outcount, indices, statuses);
-}
-
-int ftc_mpi_testsome(int incount, MPI_Request requests[], int *outcount, int indices[],
-                     MPI_Status *statuses)
-{
-    return end_some(incount, requests, false, outcount, indices, statuses);
-}
-
 /* --- start, cancel, free --- */
 
 int ftc_mpi_start(MPI_Request *request)
@@ -343,14 +298,6 @@ int ftc_mpi_start(MPI_Request *request)
         return rc;
     rc = start(r);
     return rc == MPI_SUCCESS ? rc : ftc_mpi_error_on(r->comm, rc);
-}
-
-int ftc_mpi_startall(int count, MPI_Request requests[])
-{
-    int rc = MPI_SUCCESS;
-    for (int i = 0; rc == MPI_SUCCESS && i < count; i++)
-        rc = ftc_mpi_start(&requests[i]);
-    return rc;
 }
 
 static int cancel(struct ftc_mpi_request *r)

@@ -51,6 +51,15 @@ int ftc_mpi_request_give(struct ftc_mpi_request *request, MPI_Request *handle);
 void ftc_mpi_request_release(struct ftc_mpi_request *request);
 /* A request that was started, and that the program will not wait for. */
 void ftc_mpi_request_give_up(struct ftc_mpi_request *request);
+/* Wait for the requests, or test them: what MPI_Wait(), Waitall(), Waitany() and Waitsome() do, and
+ * the tests. */
+int ftc_mpi_end_one(MPI_Request *request, bool wait, int *flag, MPI_Status *status);
+int ftc_mpi_end_all(int count, MPI_Request requests[], bool wait, int *flag, MPI_Status *statuses);
+int ftc_mpi_end_any(int count, MPI_Request requests[], bool wait, int *indx, int *flag,
+                    MPI_Status *status);
+int ftc_mpi_end_some(int count, MPI_Request requests[], bool wait, int *outcount, int indices[],
+                     MPI_Status *statuses);
+
 /* Frees those that were given up and have ended. Before that it waits for the buffered ones, or, as
  * the last thing, cancels all and waits for them. Returns the bytes of buffered sends that are
  * left. */

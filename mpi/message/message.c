@@ -263,10 +263,10 @@ int ftc_mpi_message_run(const struct ftc_mpi_message *m)
     int cancelled, rc = ftc_mpi_message_start(m, &request);
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = ftc_mpi_wait(&request, &status);
+    rc = ftc_mpi_end_one(&request, true, &cancelled, &status);
     if (rc == MPIX_ERR_PROC_FAILED_PENDING) {
         ftc_mpi_cancel(&request);
-        rc = ftc_mpi_wait(&request, &status);
+        rc = ftc_mpi_end_one(&request, true, &cancelled, &status);
         ftc_mpi_test_cancelled(&status, &cancelled);
         if (rc == MPI_SUCCESS && cancelled)
             rc = ftc_mpi_error(MPIX_ERR_PROC_FAILED,

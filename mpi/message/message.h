@@ -52,6 +52,10 @@ static inline int ftc_mpi_native_tag(int tag)
     return tag == MPI_ANY_TAG ? FTC_ANY_TAG : tag;
 }
 
+/* Looks for a message. *flag: there is one, which *message gets; with message == NULL it stays. */
+int ftc_mpi_look(struct ftc_mpi_comm *comm, int source, int tag, bool waits, int *flag,
+                 MPI_Message *message, MPI_Status *status);
+
 /* Is there room for a buffered send of so many bytes? Otherwise MPI_ERR_BUFFER. */
 int ftc_mpi_buffer_check(size_t bytes);
 

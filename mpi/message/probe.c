@@ -59,25 +59,17 @@ static int probe(struct ftc_mpi_comm *c, struct probe *p, int *flag, MPI_Status 
     return rc;
 }
 
-int ftc_mpi_probe(int source, int tag, struct ftc_mpi_comm *comm, MPI_Status *status)
+int ftc_mpi_look(struct ftc_mpi_comm *c, int source, int tag, bool waits, int *flag,
+                 MPI_Message *message, MPI_Status *status)
 {
-    int flag;
-    return probe(comm, &(struct probe){source, tag, .waits = true}, &flag, status);
-}
-
-int ftc_mpi_iprobe(int source, int tag, struct ftc_mpi_comm *comm, int *flag, MPI_Status *status)
-{
-    return probe(comm, &(struct probe){source, tag, .waits = false}, flag, status);
-}
-
-static int matched_probe(struct probe *p, struct ftc_mpi_comm *c, int *flag, MPI_Message *message,
-                         MPI_Status *status)
-{
+    struct probe p = {.source = source, .tag = tag, .waits = waits};
+    if (message == NULL)
+        return probe(c, &p, flag, status);
     struct ftc_mpi_matched *matched = ftc_mpi_object_new(FTC_MPI_MATCHED, sizeof *matched);
     if (matched == NULL)
         return ftc_mpi_no_memory();
-    p->matched = &matched->native;
-    int rc = probe(c, p, flag, status);
+    p.matched = &matched->native;
+    int rc = probe(c, &p, flag, status);
     if (rc == MPI_SUCCESS)
         *message = !*flag                    ? MPI_MESSAGE_NULL
                    : matched->native == NULL ? MPI_MESSAGE_NO_PROC
@@ -89,17 +81,4 @@ static int matched_probe(struct probe *p, struct ftc_mpi_comm *c, int *flag, MPI
     matched->comm = c;
     ftc_mpi_object_hold(&c->object);
     return rc;
-}
-
-int ftc_mpi_mprobe(int source, int tag, struct ftc_mpi_comm *comm, MPI_Message *message,
-                   MPI_Status *status)
-{
-    int flag;
-    return matched_probe(&(struct probe){source, tag, .waits = true}, comm, &flag, message, status);
-}
-
-int ftc_mpi_improbe(int source, int tag, struct ftc_mpi_comm *comm, int *flag, MPI_Message *message,
-                    MPI_Status *status)
-{
-    return matched_probe(&(struct probe){source, tag, .waits = false}, comm, flag, message, status);
 }

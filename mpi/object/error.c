@@ -194,8 +194,7 @@ int ftc_mpi_error_last_used(void)
     return MPI_ERR_LASTCODE + added.count;
 }
 
-/* Adds a code of `class`, or with class < 0 a new class, and stores it in *code. */
-static int add(int class, int *code)
+int ftc_mpi_error_add(int class, int *code)
 {
     ftc_mpi_lock();
     struct added *grown = realloc(added.entries, (size_t)(added.count + 1) * sizeof *grown);
@@ -213,8 +212,7 @@ static bool is_class(int code)
     return ftc_mpi_error_text(code) != NULL && ftc_mpi_error_class_of(code) == code;
 }
 
-/* Removes a class or a code that the program added. */
-static int take_away(int code, bool class)
+int ftc_mpi_error_remove(int code, bool class)
 {
     ftc_mpi_lock();
     struct added *entry = find(code);
@@ -228,16 +226,11 @@ static int take_away(int code, bool class)
                  : ftc_mpi_error(MPI_ERR_ARG, "%d is no class or code that was added", code);
 }
 
-int ftc_mpi_add_error_class(int *errorclass)
-{
-    return add(-1, errorclass);
-}
-
 int ftc_mpi_add_error_code(int errorclass, int *errorcode)
 {
     if (!is_class(errorclass))
         return ftc_mpi_error(MPI_ERR_ARG, "%d is no error class", errorclass);
-    return add(errorclass, errorcode);
+    return ftc_mpi_error_add(errorclass, errorcode);
 }
 
 int ftc_mpi_add_error_string(int errorcode, const char *string)
@@ -256,16 +249,6 @@ int ftc_mpi_add_error_string(int errorcode, const char *string)
         return MPI_SUCCESS;
     free(text);
     return ftc_mpi_error(MPI_ERR_ARG, "%d is no class or code that was added", errorcode);
-}
-
-int ftc_mpi_remove_error_class(int errorclass)
-{
-    return take_away(errorclass, true);
-}
-
-int ftc_mpi_remove_error_code(int errorcode)
-{
-    return take_away(errorcode, false);
 }
 
 int ftc_mpi_error_class(int errorcode, int *errorclass)

@@ -30,6 +30,10 @@ int ftc_mpi_narrow(MPI_Count value, int *place);
 /* The text of a class or a code; NULL if there is no such one. */
 const char *ftc_mpi_error_text(int code);
 int ftc_mpi_error_class_of(int code);
+/* Adds a code of `class`, or with class < 0 a new class, and stores it in *code. */
+int ftc_mpi_error_add(int class, int *code);
+/* Removes a class or a code that the program added. */
+int ftc_mpi_error_remove(int code, bool class);
 /* The highest class or code that was added (MPI_LASTUSEDCODE). */
 int ftc_mpi_error_last_used(void);
 

@@ -122,10 +122,8 @@ int ftc_mpi_group_compare(struct ftc_mpi_group *group1, struct ftc_mpi_group *gr
     return MPI_SUCCESS;
 }
 
-/* The processes of the first group that the second has (keep_common), and those that it has not
- * (keep_own); then, with `append`, those of the second that the first has not. */
-static int combine(const struct ftc_mpi_group *group1, const struct ftc_mpi_group *group2,
-                   bool keep_common, bool keep_own, bool append, MPI_Group *newgroup)
+int ftc_mpi_group_combine(const struct ftc_mpi_group *group1, const struct ftc_mpi_group *group2,
+                          bool keep_common, bool keep_own, bool append, MPI_Group *newgroup)
 {
     int length[2], *place[2] = {places(group1, &length[0]), places(group2, &length[1])};
     int self = group1->self >= 0 ? group1->self : group2->self;
@@ -149,24 +147,6 @@ static int combine(const struct ftc_mpi_group *group1, const struct ftc_mpi_grou
     free(place[0]);
     free(place[1]);
     return ftc_mpi_group_give(made, newgroup);
-}
-
-int ftc_mpi_group_union(struct ftc_mpi_group *group1, struct ftc_mpi_group *group2,
-                        MPI_Group *newgroup)
-{
-    return combine(group1, group2, true, true, true, newgroup);
-}
-
-int ftc_mpi_group_intersection(struct ftc_mpi_group *group1, struct ftc_mpi_group *group2,
-                               MPI_Group *newgroup)
-{
-    return combine(group1, group2, true, false, false, newgroup);
-}
-
-int ftc_mpi_group_difference(struct ftc_mpi_group *group1, struct ftc_mpi_group *group2,
-                             MPI_Group *newgroup)
-{
-    return combine(group1, group2, false, true, false, newgroup);
 }
 
 /* The group of the n listed ranks, in their order, or of all others (exclude). */

@@ -22,6 +22,10 @@ struct ftc_mpi_group *ftc_mpi_group_new(int size, int self);
 void ftc_mpi_group_release(struct ftc_mpi_group *group);
 /* The place of the world's rank in the group, or MPI_UNDEFINED. */
 int ftc_mpi_group_find(const struct ftc_mpi_group *group, int world_rank);
+/* A group of the processes of the first one that the second has (keep_common) and those that it has
+ * not (keep_own); then, with `append`, those of the second that the first has not. */
+int ftc_mpi_group_combine(const struct ftc_mpi_group *group1, const struct ftc_mpi_group *group2,
+                          bool keep_common, bool keep_own, bool append, MPI_Group *newgroup);
 /* Gives the group away as a handle; an empty one becomes MPI_GROUP_EMPTY. */
 int ftc_mpi_group_give(struct ftc_mpi_group *group, MPI_Group *handle);
 

@@ -74,8 +74,8 @@ void ftc_mpi_op_apply(const struct ftc_mpi_op *op, struct ftc_mpi_type *type, co
     }
 }
 
-static int create(MPI_User_function *function, MPI_User_function_c *function_c, int commute,
-                  MPI_Op *op)
+int ftc_mpi_op_make(MPI_User_function *function, MPI_User_function_c *function_c, int commute,
+                    MPI_Op *op)
 {
     if (function == NULL && function_c == NULL)
         return ftc_mpi_error(MPI_ERR_ARG, "the operator has no function");
@@ -88,16 +88,6 @@ static int create(MPI_User_function *function, MPI_User_function_c *function_c, 
     made->function_c = function_c;
     *op = (MPI_Op)made;
     return MPI_SUCCESS;
-}
-
-int ftc_mpi_op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
-{
-    return create(user_fn, NULL, commute, op);
-}
-
-int ftc_mpi_op_create_c(MPI_User_function_c *user_fn, int commute, MPI_Op *op)
-{
-    return create(NULL, user_fn, commute, op);
 }
 
 int ftc_mpi_op_free(MPI_Op *op)

@@ -44,6 +44,9 @@ static inline ftc_op ftc_mpi_op_native(const struct ftc_mpi_op *op,
     return basic->native == 0 || (truth && basic->class == FTC_MPI_FLOATING) ? NULL : op->native;
 }
 
+/* An operator of the program, with one of the two functions. */
+int ftc_mpi_op_make(MPI_User_function *function, MPI_User_function_c *function_c, int commute,
+                    MPI_Op *op);
 /* The operator in *out, if it is defined for the datatype. */
 int ftc_mpi_op_open(MPI_Op op, const struct ftc_mpi_type *type, struct ftc_mpi_op **out);
 

@@ -69,15 +69,6 @@ int ftc_mpi_type_get_contents_c(struct ftc_mpi_type *type, MPI_Count max_integer
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_type_get_contents(struct ftc_mpi_type *type, int max_integers, int max_addresses,
-                              int max_datatypes, int array_of_integers[],
-                              MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])
-{
-    return ftc_mpi_type_get_contents_c(type, max_integers, max_addresses, 0, max_datatypes,
-                                       array_of_integers, array_of_addresses, NULL,
-                                       array_of_datatypes);
-}
-
 int ftc_mpi_type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 {
     static const struct {

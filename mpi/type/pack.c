@@ -74,4 +74,3 @@ int ftc_mpi_pack_size(MPI_Count incount, struct ftc_mpi_type *type, struct ftc_m
         *size = ftc_mpi_packed(type, incount);
     return rc;
 }
-

@@ -92,4 +92,3 @@ int ftc_mpi_test_cancelled(const MPI_Status *status, int *flag)
     *flag = status->MPI_internal[CANCELLED] != 0;
     return MPI_SUCCESS;
 }
-

@@ -204,21 +204,6 @@ int ftc_mpi_type_size(struct ftc_mpi_type *type, MPI_Count *size)
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_type_get_extent(struct ftc_mpi_type *type, MPI_Count *lb, MPI_Count *extent)
-{
-    *lb = type->bounds.lb;
-    *extent = ftc_mpi_extent(type);
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_type_get_true_extent(struct ftc_mpi_type *type, MPI_Count *true_lb,
-                                 MPI_Count *true_extent)
-{
-    *true_lb = type->layout->low;
-    *true_extent = type->layout->high - type->layout->low;
-    return MPI_SUCCESS;
-}
-
 int ftc_mpi_type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
 {
     struct ftc_mpi_type *type;
@@ -231,13 +216,3 @@ int ftc_mpi_type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen
         *resultlen = snprintf(type_name, MPI_MAX_OBJECT_NAME, "%s", type->name);
     return rc;
 }
-
-int ftc_mpi_type_create_keyval(MPI_Type_copy_attr_function *copy,
-                               MPI_Type_delete_attr_function *delete, int *type_keyval,
-                               void *extra_state)
-{
-    return ftc_mpi_key_new(FTC_MPI_TYPE, (union ftc_mpi_copy_attribute){.type = copy},
-                           (union ftc_mpi_delete_attribute){.type = delete}, extra_state,
-                           type_keyval);
-}
-
