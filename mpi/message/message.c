@@ -108,11 +108,16 @@ static int start_transfer(struct ftc_mpi_request *request)
 
 /* --- end --- */
 
-static void deliver(struct transfer *t, const ftc_status *got)
+static int deliver(struct transfer *t, size_t bytes)
 {
-    if (got->bytes < t->recv.bytes)
-        t->recv.bytes = got->bytes;
+    MPI_Count elements;
+    if (bytes < t->recv.bytes)
+        t->recv.bytes = bytes;
     ftc_mpi_side_deliver(&t->recv);
+    ftc_mpi_get_elements(&t->request.status, t->recv.type, &elements);
+    return elements != MPI_UNDEFINED
+               ? MPI_SUCCESS
+               : ftc_mpi_error(MPI_ERR_TYPE, "%zu bytes end inside an element", bytes);
 }
 
 static int finish_transfer(struct ftc_mpi_request *request, int error)
@@ -124,15 +129,18 @@ static int finish_transfer(struct ftc_mpi_request *request, int error)
         ftc_mpi_status_set(&request->status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
     else if (t->recv.shape != FTC_MPI_NO_SIDE && !cancelled)
         ftc_mpi_status_set(&request->status, got->rank, got->tag, (MPI_Count)got->bytes);
-    if (t->recv.packed != NULL && (error == FTC_SUCCESS || error == FTC_ERR_TRUNCATED))
-        deliver(t, got);
+    int rc = cancelled ? MPI_SUCCESS : ftc_mpi_message_outcome(request->comm, error);
+    if (t->recv.packed != NULL && !cancelled && (rc == MPI_SUCCESS || rc == MPI_ERR_TRUNCATE)) {
+        int whole = deliver(t, got->bytes);
+        rc = rc == MPI_SUCCESS ? whole : rc;
+    }
     ftc_mpi_status_set_cancelled(&request->status, cancelled);
     if (t->send.packed != NULL || t->recv.packed != NULL) {
         free(t->send.packed);
         free(t->recv.packed);
         t->send.packed = t->recv.packed = NULL;
     }
-    return cancelled ? MPI_SUCCESS : ftc_mpi_message_outcome(request->comm, error);
+    return rc;
 }
 
 static void release_transfer(struct ftc_mpi_request *request)
