@@ -30,7 +30,8 @@ static int begin_move(struct ftc_mpi_plan *p, ftc_request **request)
 {
     ftc_comm *comm = p->native;
     int root = p->call.root;
-    switch (p->call.kind) {
+    bool crosses = ftc_mpi_is_inter(p->comm) && p->call.kind != FTC_MPI_BARRIER;
+    switch (crosses ? FTC_MPI_ALLTOALLV : p->call.kind) {
     case FTC_MPI_BARRIER:
         return request == NULL ? ftc_barrier(comm) : ftc_ibarrier(comm, request);
     case FTC_MPI_BCAST:
@@ -80,9 +81,12 @@ static void clear(struct ftc_mpi_plan *plan)
     ftc_mpi_side_release(&plan->recv);
     free(plan->order);
     free(plan->numbers);
+    free(plan->crossing);
+    free(plan->gathered);
     plan->send = plan->recv = (struct ftc_mpi_side){0};
     plan->order = NULL;
-    plan->numbers = NULL;
+    plan->numbers = plan->crossing = NULL;
+    plan->gathered = NULL;
 }
 
 /* Are there two buffers that are one? Then the result would change the input. */
@@ -111,13 +115,16 @@ static int make(struct ftc_mpi_plan *plan)
 
 static int begin(struct ftc_mpi_plan *plan, ftc_request **request)
 {
-    return is_reduction(plan->call.kind) ? begin_reduction(plan, request)
-                                         : begin_move(plan, request);
+    return is_reduction(plan->call.kind) && !ftc_mpi_is_inter(plan->comm)
+               ? begin_reduction(plan, request)
+               : begin_move(plan, request);
 }
 
 /* The operation has ended with `error` of ftcoll. */
 static int end(struct ftc_mpi_plan *plan, int error)
 {
+    if (error == FTC_SUCCESS)
+        error = ftc_mpi_plan_arrive(plan);
     if (error == FTC_SUCCESS)
         ftc_mpi_side_deliver(&plan->recv);
     int rc = ftc_mpi_comm_outcome(plan->comm, plan->native, error);

@@ -21,20 +21,16 @@ static int prepare_both(struct ftc_mpi_plan *plan, bool keep)
     return MPI_SUCCESS;
 }
 
-static int check_root(const struct ftc_mpi_plan *plan)
-{
-    if (plan->call.root < 0 || plan->call.root >= plan->comm->size)
-        return ftc_mpi_error(MPI_ERR_ROOT, "root %d of %d ranks", plan->call.root,
-                             plan->comm->size);
-    return MPI_SUCCESS;
-}
-
 static int move_bcast(struct ftc_mpi_plan *plan)
 {
     const struct ftc_mpi_call *c = &plan->call;
-    int rc = ftc_mpi_side_equal(&plan->recv, c->buffer, c->count, c->datatype, 1);
+    bool crosses = ftc_mpi_is_inter(plan->comm) && plan->gives;
+    int rc = MPI_SUCCESS;
+    if (plan->gives || plan->gets)
+        rc = ftc_mpi_side_equal(crosses ? &plan->send : &plan->recv, c->buffer, c->count,
+                                c->datatype, 1);
     if (rc == MPI_SUCCESS)
-        rc = prepare_both(plan, c->root == plan->comm->rank);
+        rc = prepare_both(plan, plan->gives);
     plan->count = plan->recv.bytes;
     return rc;
 }
@@ -43,25 +39,25 @@ static int move_bcast(struct ftc_mpi_plan *plan)
 static int open_given(struct ftc_mpi_plan *plan)
 {
     const struct ftc_mpi_call *c = &plan->call;
-    if (c->sendbuf == MPI_IN_PLACE)
+    if (c->sendbuf == MPI_IN_PLACE || !plan->gives)
         return MPI_SUCCESS;
     return ftc_mpi_side_equal(&plan->send, c->sendbuf, c->sendcount, c->sendtype, 1);
 }
 
-static int move_gather(struct ftc_mpi_plan *plan, bool receives, bool vector)
+static int move_gather(struct ftc_mpi_plan *plan, bool vector)
 {
     const struct ftc_mpi_call *c = &plan->call;
     int rc = open_given(plan);
-    if (rc == MPI_SUCCESS && receives && vector)
+    if (rc == MPI_SUCCESS && plan->gets && vector)
         rc = ftc_mpi_side_vector(&plan->recv, c->recvbuf, c->recvcounts, c->displs, c->recvtype,
-                                 plan->comm->size);
-    else if (rc == MPI_SUCCESS && receives)
+                                 ftc_mpi_comm_peers(plan->comm));
+    else if (rc == MPI_SUCCESS && plan->gets)
         rc = ftc_mpi_side_equal(&plan->recv, c->recvbuf, c->recvcount, c->recvtype,
-                                plan->comm->size);
+                                ftc_mpi_comm_peers(plan->comm));
     if (rc == MPI_SUCCESS)
         rc = prepare_both(plan, true);
     plan->count = plan->send.bytes;
-    if (rc == MPI_SUCCESS && c->sendbuf == MPI_IN_PLACE && receives)
+    if (rc == MPI_SUCCESS && c->sendbuf == MPI_IN_PLACE && plan->gets)
         plan->count = vector ? plan->recv.sizes[plan->comm->rank] : ftc_mpi_side_block(&plan->recv);
     plan->recvcounts = plan->recv.sizes;
     plan->recvplaces = plan->recv.places;
@@ -71,15 +67,15 @@ static int move_gather(struct ftc_mpi_plan *plan, bool receives, bool vector)
 static int move_scatter(struct ftc_mpi_plan *plan, bool vector)
 {
     const struct ftc_mpi_call *c = &plan->call;
-    bool gives = c->root == plan->comm->rank, stays = c->recvbuf == MPI_IN_PLACE;
+    bool stays = c->recvbuf == MPI_IN_PLACE;
     int rc = MPI_SUCCESS;
-    if (gives && vector)
+    if (plan->gives && vector)
         rc = ftc_mpi_side_vector(&plan->send, c->sendbuf, c->sendcounts, c->displs, c->sendtype,
-                                 plan->comm->size);
-    else if (gives)
+                                 ftc_mpi_comm_peers(plan->comm));
+    else if (plan->gives)
         rc = ftc_mpi_side_equal(&plan->send, c->sendbuf, c->sendcount, c->sendtype,
-                                plan->comm->size);
-    if (rc == MPI_SUCCESS && !stays)
+                                ftc_mpi_comm_peers(plan->comm));
+    if (rc == MPI_SUCCESS && plan->gets && !stays)
         rc = ftc_mpi_side_equal(&plan->recv, c->recvbuf, c->recvcount, c->recvtype, 1);
     if (rc == MPI_SUCCESS)
         rc = prepare_both(plan, false);
@@ -96,7 +92,7 @@ static int move_scatter(struct ftc_mpi_plan *plan, bool vector)
 static int open_exchange(struct ftc_mpi_plan *plan, struct ftc_mpi_side *side, bool sends)
 {
     const struct ftc_mpi_call *c = &plan->call;
-    int n = plan->comm->size;
+    int n = ftc_mpi_comm_peers(plan->comm);
     switch (c->kind) {
     case FTC_MPI_ALLTOALL:
         return sends ? ftc_mpi_side_equal(side, c->sendbuf, c->sendcount, c->sendtype, n)
@@ -130,23 +126,17 @@ static int move_exchange(struct ftc_mpi_plan *plan)
     return rc;
 }
 
-int ftc_mpi_plan_move(struct ftc_mpi_plan *plan)
+static int open_and_prepare(struct ftc_mpi_plan *plan)
 {
-    bool is_root = plan->call.root == plan->comm->rank;
-    int rc = check_root(plan); /* root is 0 in calls that have none */
-    if (rc != MPI_SUCCESS)
-        return rc;
     switch (plan->call.kind) {
     case FTC_MPI_BCAST:
         return move_bcast(plan);
     case FTC_MPI_GATHER:
-        return move_gather(plan, is_root, false);
-    case FTC_MPI_GATHERV:
-        return move_gather(plan, is_root, true);
     case FTC_MPI_ALLGATHER:
-        return move_gather(plan, true, false);
+        return move_gather(plan, false);
+    case FTC_MPI_GATHERV:
     case FTC_MPI_ALLGATHERV:
-        return move_gather(plan, true, true);
+        return move_gather(plan, true);
     case FTC_MPI_SCATTER:
         return move_scatter(plan, false);
     case FTC_MPI_SCATTERV:
@@ -154,4 +144,12 @@ int ftc_mpi_plan_move(struct ftc_mpi_plan *plan)
     default:
         return move_exchange(plan);
     }
+}
+
+int ftc_mpi_plan_move(struct ftc_mpi_plan *plan)
+{
+    int rc = ftc_mpi_plan_roles(plan);
+    if (rc == MPI_SUCCESS)
+        rc = open_and_prepare(plan);
+    return rc == MPI_SUCCESS && ftc_mpi_is_inter(plan->comm) ? ftc_mpi_plan_cross(plan) : rc;
 }

@@ -13,7 +13,14 @@ struct ftc_mpi_plan {
     struct ftc_mpi_comm *comm;
     ftc_comm *native; /* of `comm`; a persistent call has a copy of its own, since such calls may be
                        * started in any order (MPI 5.0, 6.13) */
+    bool gives, gets; /* has it a send side, and a receive side? */
     struct ftc_mpi_side send, recv;
+
+    /* In an intercommunicator. */
+    int peer;         /* the rank of the remote group that it gives to or gets from; -1: all */
+    size_t *crossing; /* counts and places of all ranks of `native`, for ftc_alltoallv() */
+    char *gathered;   /* the elements that are to be combined, of each remote rank */
+    size_t each;      /* their bytes of one rank */
 
     /* A reduction. */
     struct ftc_mpi_op *op; /* with a reference */
@@ -36,7 +43,15 @@ struct ftc_mpi_plan {
 int ftc_mpi_plan_move(struct ftc_mpi_plan *plan);
 int ftc_mpi_plan_reduction(struct ftc_mpi_plan *plan);
 int ftc_mpi_plan_neighbours(struct ftc_mpi_plan *plan);
+/* Fills in gives, gets and peer, and checks the root. */
+int ftc_mpi_plan_roles(struct ftc_mpi_plan *plan);
+/* The sides are prepared: makes the exchange with the remote group. */
+int ftc_mpi_plan_cross(struct ftc_mpi_plan *plan);
+/* The exchange has ended well: combines what a reduction has got. Returns an error of ftcoll. */
+int ftc_mpi_plan_arrive(struct ftc_mpi_plan *plan);
 
+/* The function of the operator that a plan makes for ftcoll (ftc_op_fn). */
+void ftc_mpi_plan_apply(const void *in, void *inout, size_t count, ftc_type native, void *arg);
 /* Gives back what a plan of a reduction has made. */
 void ftc_mpi_plan_end_reduction(struct ftc_mpi_plan *plan);
 

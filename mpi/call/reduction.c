@@ -42,8 +42,7 @@ static struct ftc_mpi_side *either(struct ftc_mpi_plan *plan)
     return plan->send.shape != FTC_MPI_NO_SIDE ? &plan->send : &plan->recv;
 }
 
-/* A function of ftcoll's operator (ftc_op_fn). */
-static void apply(const void *in, void *inout, size_t count, ftc_type native, void *arg)
+void ftc_mpi_plan_apply(const void *in, void *inout, size_t count, ftc_type native, void *arg)
 {
     struct ftc_mpi_plan *plan = arg;
     const struct ftc_mpi_side *side = either(plan);
@@ -52,6 +51,12 @@ static void apply(const void *in, void *inout, size_t count, ftc_type native, vo
         ftc_mpi_op_apply(plan->op, side->type, in, inout, (MPI_Count)count);
     else if (count > 0)
         apply_unpacked(plan, side->type, in, inout, count);
+}
+
+/* The bytes of an element as ftcoll gets it. */
+static size_t element_bytes(struct ftc_mpi_plan *plan, const struct ftc_mpi_type *type)
+{
+    return (size_t)(either(plan)->image ? ftc_mpi_extent(type) : type->layout->size);
 }
 
 /* The operator and the type for ftcoll. */
@@ -63,7 +68,7 @@ static int choose_operator(struct ftc_mpi_plan *plan, struct ftc_mpi_type *type)
         plan->native_op = ftc_mpi_op_native(plan->op, basic);
         return MPI_SUCCESS;
     }
-    size_t bytes = (size_t)(either(plan)->image ? ftc_mpi_extent(type) : type->layout->size);
+    size_t bytes = element_bytes(plan, type);
     if (bytes == 0) { /* nothing is combined, but all ranks call */
         plan->type = FTC_UINT8;
         plan->native_op = FTC_BOR;
@@ -71,8 +76,9 @@ static int choose_operator(struct ftc_mpi_plan *plan, struct ftc_mpi_type *type)
     }
     int error = ftc_type_create(bytes, &plan->type);
     if (error == FTC_SUCCESS)
-        error = plan->op->commutes ? ftc_op_create(apply, plan, &plan->native_op)
-                                   : ftc_op_create_ordered(apply, plan, &plan->native_op);
+        error = plan->op->commutes
+                    ? ftc_op_create(ftc_mpi_plan_apply, plan, &plan->native_op)
+                    : ftc_op_create_ordered(ftc_mpi_plan_apply, plan, &plan->native_op);
     plan->op_made = error == FTC_SUCCESS;
     return ftc_mpi_error_from(error);
 }
@@ -109,11 +115,10 @@ static int open_sides(struct ftc_mpi_plan *plan, MPI_Count given, MPI_Count got)
 {
     const struct ftc_mpi_call *c = &plan->call;
     bool in_place = c->sendbuf == MPI_IN_PLACE;
-    bool gets = c->kind != FTC_MPI_REDUCE || c->root == plan->comm->rank;
     int rc = MPI_SUCCESS;
-    if (!in_place)
+    if (plan->gives && !in_place)
         rc = ftc_mpi_side_equal(&plan->send, c->sendbuf, given, c->datatype, 1);
-    if (rc == MPI_SUCCESS && (gets || in_place))
+    if (rc == MPI_SUCCESS && (plan->gets || in_place))
         rc = ftc_mpi_side_equal(&plan->recv, c->recvbuf, in_place ? given : got, c->datatype, 1);
     return rc;
 }
@@ -122,13 +127,18 @@ int ftc_mpi_plan_reduction(struct ftc_mpi_plan *plan)
 {
     const struct ftc_mpi_call *c = &plan->call;
     MPI_Count given, got;
-    if (c->kind == FTC_MPI_REDUCE && (c->root < 0 || c->root >= plan->comm->size))
-        return ftc_mpi_error(MPI_ERR_ROOT, "root %d of %d ranks", c->root, plan->comm->size);
-    int rc = count_elements(plan, &given, &got);
+    int rc = ftc_mpi_plan_roles(plan);
+    bool inter = ftc_mpi_is_inter(plan->comm);
+    if (rc == MPI_SUCCESS && (c->kind == FTC_MPI_SCAN || c->kind == FTC_MPI_EXSCAN))
+        rc = ftc_mpi_comm_check_intra(plan->comm);
+    if (rc == MPI_SUCCESS)
+        rc = count_elements(plan, &given, &got);
     if (rc == MPI_SUCCESS)
         rc = open_sides(plan, given, got);
     if (rc != MPI_SUCCESS)
         return rc;
+    if (!plan->gives && !plan->gets) /* in the group of the root */
+        return ftc_mpi_plan_cross(plan);
     struct ftc_mpi_type *type = either(plan)->type;
     struct ftc_mpi_op *op;
     rc = ftc_mpi_op_open(c->op, type, &op);
@@ -137,7 +147,7 @@ int ftc_mpi_plan_reduction(struct ftc_mpi_plan *plan)
     ftc_mpi_op_hold(op);
     plan->op = op;
     plan->send.image = plan->recv.image = type->basic != NULL || type->contiguous;
-    rc = choose_operator(plan, type);
+    rc = inter ? MPI_SUCCESS : choose_operator(plan, type);
     if (rc == MPI_SUCCESS)
         rc = ftc_mpi_side_prepare(&plan->send, true);
     if (rc == MPI_SUCCESS)
@@ -145,6 +155,11 @@ int ftc_mpi_plan_reduction(struct ftc_mpi_plan *plan)
     if (rc != MPI_SUCCESS)
         return rc;
     plan->count = (size_t)(c->kind == FTC_MPI_REDUCE_SCATTER_BLOCK ? got : given);
+    if (inter) {
+        plan->count = (size_t)given;
+        plan->each = plan->count * element_bytes(plan, type);
+        return ftc_mpi_plan_cross(plan);
+    }
     if (type->layout->size == 0)
         plan->count = 0;
     plan->from = c->sendbuf == MPI_IN_PLACE ? FTC_IN_PLACE : ftc_mpi_side_at(&plan->send);

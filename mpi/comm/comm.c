@@ -79,21 +79,25 @@ void ftc_mpi_comm_release(struct ftc_mpi_comm *comm)
     pthread_mutex_destroy(&comm->lock);
     ftc_mpi_errhandler_release(comm->errhandler);
     ftc_mpi_group_release(comm->group);
+    ftc_mpi_group_release(comm->remote_group);
     free(comm->topology);
     ftc_mpi_object_free(&comm->object);
 }
 
-struct ftc_mpi_group *ftc_mpi_comm_members(struct ftc_mpi_comm *comm)
+struct ftc_mpi_group *ftc_mpi_comm_side(struct ftc_mpi_comm *comm, bool remote)
 {
+    struct ftc_mpi_group **group = remote ? &comm->remote_group : &comm->group;
+    int size = remote ? comm->remote_size : comm->size;
+    int first = remote ? comm->remote_first : comm->first;
     ftc_mpi_lock();
-    if (comm->group == NULL) {
-        comm->group = ftc_mpi_group_new(comm->size, ftc_mpi_process.world->rank);
-        for (int i = 0; comm->group != NULL && i < comm->size; i++)
-            comm->group->ranks[i] =
-                ftc_comm_translate(comm->native, i, ftc_mpi_process.world->native);
+    if (*group == NULL) {
+        *group = ftc_mpi_group_new(size, ftc_mpi_process.world->rank);
+        for (int i = 0; *group != NULL && i < size; i++)
+            (*group)->ranks[i] =
+                ftc_comm_translate(comm->native, first + i, ftc_mpi_process.world->native);
     }
     ftc_mpi_unlock();
-    return comm->group;
+    return *group;
 }
 
 int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int error)
@@ -109,7 +113,7 @@ int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int 
     return ftc_mpi_error(MPIX_ERR_PROC_FAILED,
                          "%d of %d ranks have failed, rank %d the first; "
                          "the survivors have the same result",
-                         report.failed_count, comm->size, report.failed[0]);
+                         report.failed_count, ftc_size(native), report.failed[0]);
 }
 
 int ftc_mpi_comm_rank(struct ftc_mpi_comm *c, int *rank)
@@ -124,9 +128,9 @@ int ftc_mpi_comm_size(struct ftc_mpi_comm *c, int *size)
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_comm_group(struct ftc_mpi_comm *c, MPI_Group *group)
+static int give_side(struct ftc_mpi_comm *c, bool remote, MPI_Group *group)
 {
-    struct ftc_mpi_group *members = ftc_mpi_comm_members(c);
+    struct ftc_mpi_group *members = ftc_mpi_comm_side(c, remote);
     if (members == NULL)
         return ftc_mpi_no_memory();
     ftc_mpi_object_hold(&members->object);
@@ -134,36 +138,61 @@ int ftc_mpi_comm_group(struct ftc_mpi_comm *c, MPI_Group *group)
     return MPI_SUCCESS;
 }
 
+int ftc_mpi_comm_group(struct ftc_mpi_comm *c, MPI_Group *group)
+{
+    return give_side(c, false, group);
+}
+
 int ftc_mpi_comm_compare(struct ftc_mpi_comm *comm1, struct ftc_mpi_comm *comm2, int *result)
 {
-    struct ftc_mpi_group *one = ftc_mpi_comm_members(comm1), *two = ftc_mpi_comm_members(comm2);
-    if (one == NULL || two == NULL)
-        return ftc_mpi_no_memory();
-    int rc = ftc_mpi_group_compare(one, two, result);
-    if (rc == MPI_SUCCESS && *result == MPI_IDENT && comm1 != comm2)
-        *result = MPI_CONGRUENT;
+    int rc = MPI_SUCCESS, sides = ftc_mpi_is_inter(comm1) ? 2 : 1;
+    *result = comm1 == comm2 ? MPI_IDENT : MPI_CONGRUENT;
+    if (ftc_mpi_is_inter(comm1) != ftc_mpi_is_inter(comm2))
+        *result = MPI_UNEQUAL;
+    for (int remote = 0; rc == MPI_SUCCESS && *result != MPI_UNEQUAL && remote < sides; remote++) {
+        int order = MPI_IDENT;
+        struct ftc_mpi_group *one = ftc_mpi_comm_side(comm1, remote);
+        struct ftc_mpi_group *two = ftc_mpi_comm_side(comm2, remote);
+        rc = one == NULL || two == NULL ? ftc_mpi_no_memory()
+                                        : ftc_mpi_group_compare(one, two, &order);
+        if (order != MPI_IDENT && *result != MPI_UNEQUAL)
+            *result = order;
+    }
     return rc;
 }
 
-/* No communicator of the library is an intercommunicator. */
 int ftc_mpi_comm_test_inter(struct ftc_mpi_comm *c, int *flag)
 {
-    (void)c;
-    *flag = 0;
+    *flag = ftc_mpi_is_inter(c);
     return MPI_SUCCESS;
+}
+
+int ftc_mpi_comm_check_intra(const struct ftc_mpi_comm *comm)
+{
+    return ftc_mpi_is_inter(comm)
+               ? ftc_mpi_error(MPI_ERR_COMM, "%s is an intercommunicator", comm->name)
+               : MPI_SUCCESS;
+}
+
+static int check_inter(const struct ftc_mpi_comm *comm)
+{
+    return ftc_mpi_is_inter(comm)
+               ? MPI_SUCCESS
+               : ftc_mpi_error(MPI_ERR_COMM, "%s has no remote group", comm->name);
 }
 
 int ftc_mpi_comm_remote_size(struct ftc_mpi_comm *c, int *size)
 {
-    (void)size;
-    return ftc_mpi_error(MPI_ERR_COMM, "%s has no remote group", c->name);
+    int rc = check_inter(c);
+    if (rc == MPI_SUCCESS)
+        *size = c->remote_size;
+    return rc;
 }
 
 int ftc_mpi_comm_remote_group(struct ftc_mpi_comm *comm, MPI_Group *group)
 {
-    int size;
-    (void)group;
-    return ftc_mpi_comm_remote_size(comm, &size);
+    int rc = check_inter(comm);
+    return rc != MPI_SUCCESS ? rc : give_side(comm, true, group);
 }
 
 int ftc_mpi_comm_get_parent(MPI_Comm *parent)

@@ -23,13 +23,15 @@ struct ftc_mpi_errhandler {
 
 struct ftc_mpi_comm {
     struct ftc_mpi_object object;
-    ftc_comm *native;
-    int rank, size;
+    ftc_comm *native; /* of an intercommunicator: of both groups, one after the other */
+    int rank, size;   /* in the local group */
+    int first;        /* the rank in `native` of the first rank of the group */
+    int remote_size, remote_first; /* the same of the other group; without one they are 0 */
     bool raises;  /* a failure is an error here; otherwise it is masked (docs/design/mpi.md) */
     bool revoked; /* this rank has revoked it, or has been told */
     struct ftc_mpi_errhandler *errhandler;
-    struct ftc_mpi_group *group;       /* NULL until somebody asks */
-    struct ftc_mpi_topology *topology; /* NULL: none */
+    struct ftc_mpi_group *group, *remote_group; /* NULL until somebody asks */
+    struct ftc_mpi_topology *topology;          /* NULL: none */
     struct ftc_mpi_attributes attributes;
     char name[MPI_MAX_OBJECT_NAME];
     pthread_mutex_t lock; /* with MPI_THREAD_MULTIPLE: for calls of ftcoll on `native` */
@@ -54,7 +56,10 @@ static inline struct ftc_mpi_comm *ftc_mpi_comm_of(MPI_Comm comm)
 {
     if (comm == MPI_COMM_WORLD)
         return ftc_mpi_process.world;
-    return comm == MPI_COMM_SELF ? ftc_mpi_comm_self() : ftc_mpi_object(comm, FTC_MPI_COMM);
+    if (comm == MPI_COMM_SELF)
+        return ftc_mpi_comm_self();
+    struct ftc_mpi_comm *c = ftc_mpi_object(comm, FTC_MPI_COMM);
+    return c != NULL ? c : ftc_mpi_object(comm, FTC_MPI_INTERCOMM);
 }
 MPI_Comm ftc_mpi_comm_handle(const struct ftc_mpi_comm *comm);
 
@@ -66,8 +71,26 @@ int ftc_mpi_comm_open(MPI_Comm comm, struct ftc_mpi_comm **out);
 struct ftc_mpi_comm *ftc_mpi_comm_new(ftc_comm *native, const struct ftc_mpi_comm *parent);
 void ftc_mpi_comm_release(struct ftc_mpi_comm *comm);
 
-/* Its group, which it keeps; NULL: no memory. */
-struct ftc_mpi_group *ftc_mpi_comm_members(struct ftc_mpi_comm *comm);
+/* Its local group, or the remote one; it keeps them. NULL: no memory. */
+struct ftc_mpi_group *ftc_mpi_comm_side(struct ftc_mpi_comm *comm, bool remote);
+static inline struct ftc_mpi_group *ftc_mpi_comm_members(struct ftc_mpi_comm *comm)
+{
+    return ftc_mpi_comm_side(comm, false);
+}
+
+static inline bool ftc_mpi_is_inter(const struct ftc_mpi_comm *comm)
+{
+    return comm->remote_size > 0;
+}
+/* The number of ranks that one may send to: those of the remote group, if there is one. */
+static inline int ftc_mpi_comm_peers(const struct ftc_mpi_comm *comm)
+{
+    return ftc_mpi_is_inter(comm) ? comm->remote_size : comm->size;
+}
+/* Makes an intercommunicator of a new communicator: its first `low` ranks are one group. */
+void ftc_mpi_comm_divide(struct ftc_mpi_comm *comm, int low);
+/* MPI_ERR_COMM if it is an intercommunicator. */
+int ftc_mpi_comm_check_intra(const struct ftc_mpi_comm *comm);
 
 /* Around each call of ftcoll on a communicator: with MPI_THREAD_MULTIPLE one at a time. */
 static inline void ftc_mpi_comm_enter(struct ftc_mpi_comm *comm)
@@ -97,7 +120,10 @@ bool ftc_mpi_comm_passes(struct ftc_mpi_comm *comm);
 /* A child that a creation gave, as a handle: MPI_COMM_NULL where there is none. `error` is what the
  * creation returned. */
 int ftc_mpi_comm_child(struct ftc_mpi_comm *parent, int error, ftc_comm *child, MPI_Comm *out);
-/* A part of the communicator, as ftc_comm_split() makes it; color -1: none. */
+/* What a creation gave that its members alone have called, as a handle. */
+int ftc_mpi_comm_wrap(struct ftc_mpi_comm *parent, int error, ftc_comm *native, MPI_Comm *out);
+/* A part of the communicator, as ftc_comm_split() makes it; color -1: none. The part of an
+ * intercommunicator has ranks of both groups, or it is none. */
 int ftc_mpi_comm_part(struct ftc_mpi_comm *parent, int color, int key, MPI_Comm *out);
 
 /* MPI_ERRORS_ARE_FATAL, or MPI_ERRORS_ABORT. */

@@ -9,6 +9,24 @@
 #include <string.h>
 #include <unistd.h>
 
+int ftc_mpi_comm_wrap(struct ftc_mpi_comm *parent, int error, ftc_comm *native, MPI_Comm *out)
+{
+    if (error != FTC_SUCCESS)
+        return ftc_mpi_error_from(error);
+    struct ftc_mpi_comm *made = ftc_mpi_comm_new(native, parent);
+    *out = made == NULL ? MPI_COMM_NULL : (MPI_Comm)made;
+    return made == NULL ? ftc_mpi_no_memory() : MPI_SUCCESS;
+}
+
+/* How many ranks of the child of an intercommunicator are of the group that comes first there. */
+static int low_ranks(const struct ftc_mpi_comm *parent, const ftc_comm *child)
+{
+    int low = 0, end = parent->first == 0 ? parent->size : parent->remote_size;
+    for (int i = 0; i < ftc_size(child); i++)
+        low += ftc_comm_translate(child, i, parent->native) < end;
+    return low;
+}
+
 int ftc_mpi_comm_child(struct ftc_mpi_comm *parent, int error, ftc_comm *child, MPI_Comm *out)
 {
     int rc = ftc_mpi_comm_outcome(parent, parent->native, error);
@@ -20,11 +38,26 @@ int ftc_mpi_comm_child(struct ftc_mpi_comm *parent, int error, ftc_comm *child, 
     *out = MPI_COMM_NULL;
     if (child == NULL)
         return MPI_SUCCESS;
-    struct ftc_mpi_comm *comm = ftc_mpi_comm_new(child, parent);
-    if (comm == NULL)
-        return ftc_mpi_no_memory();
-    *out = (MPI_Comm)comm;
-    return MPI_SUCCESS;
+    int low = ftc_mpi_is_inter(parent) ? low_ranks(parent, child) : 1;
+    if (low == 0 || (ftc_mpi_is_inter(parent) && low == ftc_size(child))) {
+        ftc_comm_free(&child); /* one group is empty */
+        return MPI_SUCCESS;
+    }
+    rc = ftc_mpi_comm_wrap(parent, error, child, out);
+    if (rc == MPI_SUCCESS && ftc_mpi_is_inter(parent))
+        ftc_mpi_comm_divide(ftc_mpi_comm_of(*out), low);
+    return rc;
+}
+
+/* Orders the ranks of the part by their groups: that of the lower ranks of the parent first. */
+static int sort_groups(const struct ftc_mpi_comm *parent, ftc_comm **part)
+{
+    ftc_comm *mixed = *part;
+    int key = ftc_rank(mixed) + (parent->first > 0 ? ftc_size(mixed) : 0);
+    *part = NULL;
+    int error = ftc_comm_split(mixed, 0, key, part);
+    ftc_comm_free(&mixed);
+    return error;
 }
 
 int ftc_mpi_comm_part(struct ftc_mpi_comm *parent, int color, int key, MPI_Comm *out)
@@ -32,6 +65,8 @@ int ftc_mpi_comm_part(struct ftc_mpi_comm *parent, int color, int key, MPI_Comm 
     ftc_comm *native = NULL;
     ftc_mpi_comm_enter(parent);
     int error = ftc_comm_split(parent->native, color < 0 ? FTC_UNDEFINED : color, key, &native);
+    if (error == FTC_SUCCESS && native != NULL && ftc_mpi_is_inter(parent))
+        error = sort_groups(parent, &native);
     int rc = ftc_mpi_comm_child(parent, error, native, out);
     ftc_mpi_comm_leave(parent);
     return rc;
@@ -50,6 +85,8 @@ static int dress(struct ftc_mpi_comm *c, MPI_Comm *newcomm)
 {
     struct ftc_mpi_comm *copy = ftc_mpi_comm_of(*newcomm);
     int rc = MPI_SUCCESS;
+    if (copy == NULL) /* all ranks of a group have failed */
+        return rc;
     if (c->topology != NULL && (copy->topology = ftc_mpi_topology_copy(c->topology)) == NULL)
         rc = ftc_mpi_no_memory();
     if (rc == MPI_SUCCESS)
@@ -174,7 +211,9 @@ int ftc_mpi_comm_create(struct ftc_mpi_comm *c, struct ftc_mpi_group *group, MPI
     if (ranks == NULL)
         return rc;
     int own = ftc_mpi_group_find(group, ftc_mpi_process.world->rank);
-    rc = ftc_mpi_comm_part(c, own == MPI_UNDEFINED ? -1 : ranks[0], own, newcomm);
+    /* In an intercommunicator there is one part. */
+    int color = own == MPI_UNDEFINED ? -1 : ftc_mpi_is_inter(c) ? 0 : ranks[0];
+    rc = ftc_mpi_comm_part(c, color, own, newcomm);
     free(ranks);
     return rc;
 }
@@ -183,20 +222,15 @@ int ftc_mpi_comm_create_group(struct ftc_mpi_comm *c, struct ftc_mpi_group *grou
                               MPI_Comm *newcomm)
 {
     ftc_comm *native = NULL;
-    int rc, *ranks = ranks_of(c, group, &rc);
-    if (ranks == NULL)
+    int rc = ftc_mpi_comm_check_intra(c), *ranks;
+    if (rc != MPI_SUCCESS || (ranks = ranks_of(c, group, &rc)) == NULL)
         return rc;
     *newcomm = MPI_COMM_NULL;
     if (ftc_mpi_group_find(group, ftc_mpi_process.world->rank) != MPI_UNDEFINED) {
         ftc_mpi_comm_enter(c);
         int error = ftc_comm_create(c->native, group->size, ranks, tag, &native);
         ftc_mpi_comm_leave(c);
-        rc = ftc_mpi_error_from(error);
-        struct ftc_mpi_comm *made = rc == MPI_SUCCESS ? ftc_mpi_comm_new(native, c) : NULL;
-        if (made != NULL)
-            *newcomm = (MPI_Comm)made;
-        else if (rc == MPI_SUCCESS)
-            rc = ftc_mpi_no_memory();
+        rc = ftc_mpi_comm_wrap(c, error, native, newcomm);
     }
     free(ranks);
     return rc;
@@ -249,6 +283,8 @@ int ftc_mpi_comm_split_type(struct ftc_mpi_comm *c, int split_type, int key, MPI
     if (!shared && split_type != MPI_UNDEFINED && split_type != MPI_COMM_TYPE_HW_GUIDED &&
         split_type != MPI_COMM_TYPE_HW_UNGUIDED && split_type != MPI_COMM_TYPE_RESOURCE_GUIDED)
         return ftc_mpi_error(MPI_ERR_ARG, "%d is no type of a split", split_type);
-    int rc = first_on_host(c, &first);
+    int rc = ftc_mpi_comm_check_intra(c);
+    if (rc == MPI_SUCCESS)
+        rc = first_on_host(c, &first);
     return rc != MPI_SUCCESS ? rc : ftc_mpi_comm_part(c, shared ? first : -1, key, newcomm);
 }

@@ -48,7 +48,8 @@ static int give_failed(struct ftc_mpi_comm *c, int types, MPI_Group *failed)
     if (members != NULL && ranks != NULL)
         group = ftc_mpi_group_new(count, members->self);
     for (int i = 0; group != NULL && i < count; i++)
-        group->ranks[i] = members->ranks[ranks[i].rank];
+        group->ranks[i] =
+            ftc_comm_translate(c->native, ranks[i].rank, ftc_mpi_process.world->native);
     free(ranks);
     return ftc_mpi_group_give(group, failed);
 }

@@ -19,8 +19,9 @@ struct transfer {
 
 int ftc_mpi_check_peer(const struct ftc_mpi_comm *comm, int rank, int tag, bool sends)
 {
-    if (rank != MPI_PROC_NULL && (rank < (sends ? 0 : MPI_ANY_SOURCE) || rank >= comm->size))
-        return ftc_mpi_error(MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
+    if (rank != MPI_PROC_NULL &&
+        (rank < (sends ? 0 : MPI_ANY_SOURCE) || rank >= ftc_mpi_comm_peers(comm)))
+        return ftc_mpi_error(MPI_ERR_RANK, "rank %d of %d", rank, ftc_mpi_comm_peers(comm));
     if (tag < 0 && (sends || tag != MPI_ANY_TAG))
         return ftc_mpi_error(MPI_ERR_TAG, "a tag of %d is negative", tag);
     return MPI_SUCCESS;
@@ -43,8 +44,8 @@ static int start_receive(struct transfer *t)
         return FTC_SUCCESS;
     if (t->matched != NULL)
         return ftc_imrecv(at, t->recv.bytes, FTC_UINT8, &t->matched, native);
-    return ftc_irecv(at, t->recv.bytes, FTC_UINT8, t->source, ftc_mpi_native_tag(t->recvtag),
-                     t->request.comm->native, native);
+    return ftc_irecv(at, t->recv.bytes, FTC_UINT8, ftc_mpi_native_rank(t->request.comm, t->source),
+                     ftc_mpi_native_tag(t->recvtag), t->request.comm->native, native);
 }
 
 /* A buffered send ends at once, and leaves another request behind. */
@@ -78,9 +79,10 @@ static int start_send(struct transfer *t)
     ftc_request **native = &t->request.native[1];
     ftc_comm *comm = t->request.comm->native;
     const void *at = ftc_mpi_side_at(&t->send);
+    int dest = ftc_mpi_native_rank(t->request.comm, t->dest);
     return t->kind == FTC_MPI_SSEND
-               ? ftc_issend(at, t->send.bytes, FTC_UINT8, t->dest, t->sendtag, comm, native)
-               : ftc_isend(at, t->send.bytes, FTC_UINT8, t->dest, t->sendtag, comm, native);
+               ? ftc_issend(at, t->send.bytes, FTC_UINT8, dest, t->sendtag, comm, native)
+               : ftc_isend(at, t->send.bytes, FTC_UINT8, dest, t->sendtag, comm, native);
 }
 
 static int start_transfer(struct ftc_mpi_request *request)
@@ -128,7 +130,8 @@ static int finish_transfer(struct ftc_mpi_request *request, int error)
     if (t->recv.shape != FTC_MPI_NO_SIDE && t->source == MPI_PROC_NULL)
         ftc_mpi_status_set(&request->status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
     else if (t->recv.shape != FTC_MPI_NO_SIDE && !cancelled)
-        ftc_mpi_status_set(&request->status, got->rank, got->tag, (MPI_Count)got->bytes);
+        ftc_mpi_status_set(&request->status, ftc_mpi_peer_rank(t->request.comm, got->rank),
+                           got->tag, (MPI_Count)got->bytes);
     int rc = cancelled ? MPI_SUCCESS : ftc_mpi_message_outcome(request->comm, error);
     if (t->recv.packed != NULL && !cancelled && (rc == MPI_SUCCESS || rc == MPI_ERR_TRUNCATE)) {
         int whole = deliver(t, got->bytes);

@@ -46,7 +46,16 @@ struct ftc_mpi_matched {
 int ftc_mpi_check_peer(const struct ftc_mpi_comm *comm, int rank, int tag, bool sends);
 /* What a send or a receive that returned `error` returns in MPI. */
 int ftc_mpi_message_outcome(struct ftc_mpi_comm *comm, int error);
-/* A tag of a receive for ftcoll. */
+/* The rank of a peer for ftcoll, and back; and the tag of a receive. */
+static inline int ftc_mpi_native_rank(const struct ftc_mpi_comm *comm, int rank)
+{
+    return rank < 0 ? rank : comm->remote_first + rank;
+}
+static inline int ftc_mpi_peer_rank(const struct ftc_mpi_comm *comm, int rank)
+{
+    return rank < 0 ? rank : rank - comm->remote_first;
+}
+
 static inline int ftc_mpi_native_tag(int tag)
 {
     return tag == MPI_ANY_TAG ? FTC_ANY_TAG : tag;

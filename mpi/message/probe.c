@@ -47,6 +47,7 @@ static int probe(struct ftc_mpi_comm *c, struct probe *p, int *flag, MPI_Status 
     if (rc != MPI_SUCCESS)
         return rc;
     p->tag = ftc_mpi_native_tag(p->tag);
+    p->source = ftc_mpi_native_rank(c, p->source);
     if (p->source == MPI_PROC_NULL) {
         p->status = (ftc_status){.rank = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
         p->found = 1;
@@ -55,7 +56,8 @@ static int probe(struct ftc_mpi_comm *c, struct probe *p, int *flag, MPI_Status 
     }
     *flag = p->found;
     if (rc == MPI_SUCCESS && p->found)
-        ftc_mpi_status_set(status, p->status.rank, p->status.tag, (MPI_Count)p->status.bytes);
+        ftc_mpi_status_set(status, ftc_mpi_peer_rank(c, p->status.rank), p->status.tag,
+                           (MPI_Count)p->status.bytes);
     return rc;
 }
 

@@ -16,6 +16,7 @@
 /* What an object is; it begins with this number, so that a wrong handle is mostly noticed. */
 enum ftc_mpi_kind {
     FTC_MPI_COMM = 0x4d504901,
+    FTC_MPI_INTERCOMM,
     FTC_MPI_GROUP,
     FTC_MPI_TYPE,
     FTC_MPI_OP,
