@@ -1,5 +1,5 @@
 /* What mpi-ext.h has for programs that go on after a failure, but for shrinking (create.c). */
-#include "mpi/comm/comm.h"
+#include "mpi/comm/request.h"
 
 #include "functions.h"
 
@@ -9,22 +9,6 @@ int ftc_mpi_comm_revoke(struct ftc_mpi_comm *c)
 {
     c->revoked = true;
     return ftc_mpi_error_from(ftc_comm_revoke(c->native)); /* any thread may, at any time */
-}
-
-/* The survivors agree in a communicator of their own: nobody can revoke that. */
-int ftc_mpi_comm_agree(struct ftc_mpi_comm *comm, int *flag)
-{
-    MPI_Comm survivors;
-    int rc = ftc_mpi_comm_shrink(comm, &survivors);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    struct ftc_mpi_comm *s = ftc_mpi_comm_of(survivors);
-    int32_t all = *flag;
-    rc = ftc_mpi_error_from(ftc_allreduce(FTC_IN_PLACE, &all, 1, FTC_INT32, FTC_BAND, s->native));
-    if (rc == MPI_SUCCESS)
-        *flag = all;
-    ftc_mpi_comm_release(s);
-    return rc;
 }
 
 /* The ranks of L whose state is one of `types`; their number is *count. NULL: no memory. */
@@ -37,6 +21,102 @@ static ftc_rank_info *failed_ranks(struct ftc_mpi_comm *c, int types, int *count
     if (ranks != NULL && *count > 0)
         ftc_get_state_local(c->native, types, *count, count, ranks);
     return ranks;
+}
+
+/* An agreement under way: a shrink, and then an allreduce of the survivors in a communicator of
+ * their own, which nobody can revoke. */
+struct agreement {
+    struct ftc_mpi_request request; /* it comes first */
+    ftc_comm *survivors;            /* NULL: the shrink has not ended */
+    int *flag;
+    int32_t both[2]; /* the flag; and 1: the failures of all who are missing are acknowledged */
+};
+
+static int shrink(struct agreement *a)
+{
+    return ftc_comm_ishrink(a->request.comm->native, &a->survivors, &a->request.native[0]);
+}
+
+static int start_agreement(struct ftc_mpi_request *request)
+{
+    struct agreement *a = (struct agreement *)request;
+    a->both[0] = *a->flag;
+    ftc_mpi_comm_enter(request->comm);
+    int error = shrink(a);
+    ftc_mpi_comm_leave(request->comm);
+    return ftc_mpi_error_from(error);
+}
+
+/* Has this rank acknowledged the failure of each rank that is not among the survivors? */
+static bool has_acknowledged(struct ftc_mpi_comm *c, const ftc_comm *survivors)
+{
+    int count, missing = ftc_size(c->native) - ftc_size(survivors);
+    ftc_rank_info *ranks = failed_ranks(c, FTC_RANK_NULL, &count);
+    for (int i = 0; ranks != NULL && i < count; i++)
+        missing -= ftc_comm_translate(c->native, ranks[i].rank, survivors) == FTC_UNDEFINED;
+    free(ranks);
+    return missing == 0;
+}
+
+/* The allreduce has ended. A failure that not every survivor has acknowledged is raised. */
+static int conclude(const struct agreement *a, int error)
+{
+    ftc_report report = {.struct_size = sizeof report};
+    if (error == FTC_SUCCESS)
+        error = ftc_last_report(a->survivors, &report);
+    if (error != FTC_SUCCESS)
+        return ftc_mpi_error_from(error);
+    *a->flag = a->both[0];
+    if (!a->request.comm->raises || (a->both[1] && report.failed_count == 0))
+        return MPI_SUCCESS;
+    return ftc_mpi_error(MPIX_ERR_PROC_FAILED,
+                         "a rank has failed, and not every survivor has acknowledged that");
+}
+
+/* What was under way has ended: the next step. A shrink that was the first to learn that the
+ * communicator is revoked begins again. */
+static int finish_agreement(struct ftc_mpi_request *request, int error)
+{
+    struct agreement *a = (struct agreement *)request;
+    struct ftc_mpi_comm *c = request->comm;
+    if (a->survivors != NULL && a->both[1] >= 0)
+        return conclude(a, error);
+    if (error == FTC_ERR_REVOKED && !c->revoked) {
+        c->revoked = true;
+        return ftc_mpi_error_from(shrink(a));
+    }
+    if (error == FTC_SUCCESS) {
+        a->both[1] = has_acknowledged(c, a->survivors);
+        error = ftc_iallreduce(FTC_IN_PLACE, a->both, 2, FTC_INT32, FTC_BAND, a->survivors,
+                               &request->native[0]);
+    }
+    return ftc_mpi_error_from(error);
+}
+
+static void release_agreement(struct ftc_mpi_request *request)
+{
+    struct agreement *a = (struct agreement *)request;
+    if (a->survivors != NULL)
+        ftc_comm_free(&a->survivors);
+}
+
+int ftc_mpi_comm_iagree(struct ftc_mpi_comm *comm, int *flag, MPI_Request *request)
+{
+    static const struct ftc_mpi_operation operation = {
+        .start = start_agreement, .finish = finish_agreement, .release = release_agreement};
+    struct agreement *a = ftc_mpi_request_new(&operation, comm, sizeof *a);
+    if (a == NULL)
+        return ftc_mpi_no_memory();
+    a->flag = flag;
+    a->both[1] = -1; /* not known */
+    return ftc_mpi_request_give(&a->request, request);
+}
+
+int ftc_mpi_comm_agree(struct ftc_mpi_comm *comm, int *flag)
+{
+    MPI_Request request;
+    int rc = ftc_mpi_comm_iagree(comm, flag, &request);
+    return rc == MPI_SUCCESS ? ftc_mpi_wait(&request, MPI_STATUS_IGNORE) : rc;
 }
 
 static int give_failed(struct ftc_mpi_comm *c, int types, MPI_Group *failed)

@@ -92,8 +92,11 @@ static bool has_ended(struct ftc_mpi_request *r, bool wait)
                     &status);
     }
     r->ended = r->native[0] == NULL && r->native[1] == NULL && !atomic_load(&r->outside);
-    if (r->ended)
+    if (r->ended) {
         r->result = r->operation->finish(r, r->error);
+        r->ended = r->native[0] == NULL;
+        r->error = r->ended ? r->error : FTC_SUCCESS;
+    }
     ftc_mpi_comm_leave(r->comm);
     return r->ended;
 }

@@ -15,7 +15,7 @@ struct ftc_mpi_operation {
     /* Starts it: stores the requests of ftcoll. If it stores none, it has ended. */
     int (*start)(struct ftc_mpi_request *request);
     /* They have ended, and `error` is the first error of ftcoll: the results go to their places.
-     * Returns what the program gets. */
+     * Returns what the program gets. Or it goes on, and stores the next request of ftcoll. */
     int (*finish)(struct ftc_mpi_request *request, int error);
     /* Frees what it has. It is not under way. */
     void (*release)(struct ftc_mpi_request *request);

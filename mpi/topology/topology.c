@@ -106,28 +106,53 @@ int ftc_mpi_neighbours(const struct ftc_mpi_topology *t, int rank, bool in, int 
     return count;
 }
 
-/* Sets free[0..n-1], which is not increasing, to factors of `nodes` that are as near to each other
- * as can be: the best so far in best[]. The first factor is at least the n-th root; the smallest
- * greatest factor wins, and then the rest is divided in the same way. */
-static void divide(int nodes, int n, int factors[])
+/* A division of nodes into factors that do not increase. */
+struct division {
+    int count, *factors; /* the best one so far; factors[0] is 0: none */
+    int *trial;
+};
+
+static int spread(int count, const int factors[])
 {
-    if (n == 1) {
-        factors[0] = nodes;
+    return factors[0] - factors[count - 1];
+}
+
+/* The best division has the least between its largest and its smallest factor. Among such the larger
+ * smallest one wins, then the larger second smallest one, and so on. */
+static bool is_better(const struct division *d)
+{
+    int at = d->count - 1;
+    int trial = spread(d->count, d->trial), best = spread(d->count, d->factors);
+    while (at > 0 && d->trial[at] == d->factors[at])
+        at--;
+    return d->factors[0] == 0 || trial < best || (trial == best && d->trial[at] > d->factors[at]);
+}
+
+/* Tries all factors for the places from `at` on. No smallest factor is larger than the root of the
+ * nodes, so the first factors end where they are too far above it. */
+static void divide(struct division *d, int at, int nodes)
+{
+    int lowest = 0, above = at == 0 ? nodes : d->trial[at - 1];
+    if (at == d->count - 1) {
+        d->trial[at] = nodes;
+        if (nodes <= above && is_better(d))
+            memcpy(d->factors, d->trial, (size_t)d->count * sizeof *d->factors);
         return;
     }
-    for (int first = 1; first <= nodes; first++) { /* the smallest one that is great enough */
+    for (int factor = 1; factor <= above; factor++) {
+        int best = d->factors[0] == 0 ? INT_MAX : spread(d->count, d->factors);
         long reach = 1;
-        if (nodes % first != 0)
+        if (nodes % factor != 0 || (at > 0 && d->trial[0] - factor > best))
             continue;
-        for (int i = 0; i < n && reach < nodes; i++)
-            reach *= first;
+        for (int i = at; i < d->count && reach < nodes; i++)
+            reach *= factor;
         if (reach < nodes)
             continue;
-        divide(nodes / first, n - 1, factors + 1);
-        if (factors[1] <= first) {
-            factors[0] = first;
+        lowest = lowest == 0 ? factor : lowest;
+        if (at == 0 && factor - lowest > best)
             return;
-        }
+        d->trial[at] = factor;
+        divide(d, at + 1, nodes / factor);
     }
 }
 
@@ -143,11 +168,11 @@ int ftc_mpi_dims_create(int nnodes, int ndims, int dims[])
     }
     if (nnodes % fixed != 0 || (open == 0 && nnodes != fixed))
         return ftc_mpi_error(MPI_ERR_DIMS, "%d nodes do not fill dimensions of %d", nnodes, fixed);
-    int *factors = malloc(((size_t)open + 1) * sizeof *factors);
+    int *factors = calloc((size_t)open * 2 + 1, sizeof *factors);
     if (factors == NULL)
         return ftc_mpi_no_memory();
     if (open > 0)
-        divide(nnodes / fixed, open, factors);
+        divide(&(struct division){open, factors, factors + open}, 0, nnodes / fixed);
     for (int d = 0, i = 0; d < ndims; d++)
         if (dims[d] == 0)
             dims[d] = factors[i++];

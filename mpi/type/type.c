@@ -195,6 +195,7 @@ int ftc_mpi_type_dup(struct ftc_mpi_type *old, MPI_Datatype *newtype)
     }
     ftc_mpi_attributes_clear(&type->attributes, FTC_MPI_TYPE, copy);
     ftc_mpi_type_release(type);
+    *newtype = MPI_DATATYPE_NULL;
     return rc;
 }
 
