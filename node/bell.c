@@ -171,8 +171,13 @@ static void ring_socket(const struct ftc_bell *bell, int whose, bool call)
 
 void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent)
 {
+    atomic_thread_fence(memory_order_seq_cst); /* R2 */
+    ftc_bell_ring_fenced(bell, rank, urgent);
+}
+
+void ftc_bell_ring_fenced(struct ftc_bell *bell, int rank, bool urgent)
+{
     struct ftc_slot *slot = ftc_segment_slot(bell->segment, rank);
-    atomic_thread_fence(memory_order_seq_cst);                                 /* R2 */
     uint32_t sleep = atomic_load_explicit(&slot->sleep, memory_order_relaxed); /* R3 */
     if (sleep == FTC_SLEEP_FUTEX) {
         atomic_fetch_add_explicit(&slot->bell, 1, memory_order_acq_rel); /* R4 */

@@ -50,6 +50,8 @@ void ftc_bell_drain(struct ftc_bell *bell);
  * thread moves operations on (FTC_SLEEP_WORK).
  */
 void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent);
+/* The same after a full fence that the caller has made behind what it published. */
+void ftc_bell_ring_fenced(struct ftc_bell *bell, int rank, bool urgent);
 
 /* Ring all ranks that have not failed. The launcher calls this after a declaration. */
 void ftc_bell_ring_all(struct ftc_bell *bell);

@@ -13,17 +13,19 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "node/cells.h"
 
 _Static_assert(sizeof(struct ftc_ring_shared) == 128, "two cache lines, one for each side");
 
 int ftc_ring_create(struct ftc_ring *ring, struct ftc_segment *segment, int from, int to)
 {
-    int rc = ftc_segment_ring_allocate(segment, from, to, 0, FTC_RING_PAGE);
+    int rc = ftc_segment_ring_allocate(segment, from, to, 0, FTC_RING_PAGES);
     if (rc != 0)
         return rc;
     struct ftc_ring made = {
         .shared = ftc_segment_ring(segment, from, to), .segment = segment, .from = from, .to = to};
-    if (atomic_load_explicit(&made.shared->written, memory_order_relaxed) != 0)
+    if (atomic_load_explicit(&made.shared->written, memory_order_relaxed) != 0 ||
+        atomic_load_explicit(&ftc_ring_cells(made.shared)->mark, memory_order_relaxed) != 0)
         return ftc_error_set(
             FTC_ERR_PROTO,
             "the channel from rank %d to rank %d was used before: only one process "
@@ -63,7 +65,7 @@ long ftc_ring_room(const struct ftc_ring *ring)
 /* Where the bytes of the part in use begin. */
 static unsigned char *start(const struct ftc_ring *ring)
 {
-    return ring->large ? (unsigned char *)ring->shared + FTC_RING_PAGE : ring->shared->data;
+    return ring->large ? (unsigned char *)ring->shared + FTC_RING_PAGES : ring->shared->data;
 }
 
 /* The next `size` bytes lie in at most two pieces: *first bytes at the returned address, and the
@@ -104,7 +106,7 @@ void ftc_ring_expect(struct ftc_ring *ring, size_t size)
      * the large part. */
     if (atomic_load_explicit(&ring->shared->consumed, memory_order_acquire) != ring->position)
         return;
-    if (ftc_segment_ring_allocate(ring->segment, ring->from, ring->to, FTC_RING_PAGE,
+    if (ftc_segment_ring_allocate(ring->segment, ring->from, ring->to, FTC_RING_PAGES,
                                   FTC_RING_CAPACITY) != 0) {
         ring->denied = true;
         return;

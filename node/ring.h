@@ -2,9 +2,10 @@
  * A ring carries bytes from one rank to another in the node segment. It has a single producer and a
  * single consumer.
  *
- * A ring begins small, on one page, because most pairs of ranks exchange little. When the producer
- * expects a long message and the ring is empty, the ring grows: the producer moves on to the large
- * part behind the page, and never goes back.
+ * A ring begins small, on one page, because most pairs of ranks exchange little. Cells for messages
+ * of few bytes are on a second one (node/cells.h). When the producer expects a long message and the
+ * ring is empty, the ring grows: the producer moves on to the large part behind these pages, and
+ * never goes back.
  *
  * Crash safety. The producer copies bytes in, then release-stores `written`. The consumer copies
  * bytes out, then release-stores `consumed`. A side that is killed at any instruction leaves the
@@ -22,7 +23,8 @@
 
 #include "node/segment/segment.h"
 
-#define FTC_RING_PAGE 4096u
+#define FTC_RING_PAGE  4096u
+#define FTC_RING_PAGES (2 * FTC_RING_PAGE) /* before the large part */
 
 struct ftc_ring_shared {
     /* Written by the producer. */
@@ -30,6 +32,7 @@ struct ftc_ring_shared {
     _Atomic uint64_t grown;                /* 0: the ring is small; else 1 + `written` at growth */
     /* Written by the consumer. */
     _Alignas(64) _Atomic uint64_t consumed; /* bytes read since the start */
+    _Atomic uint64_t returned;              /* cells read since the start (node/cells.h) */
     /* Written by both: the producer waits for room, and the consumer rings it after reading. */
     _Atomic uint32_t starved;
     _Alignas(64) unsigned char data[];
@@ -37,7 +40,7 @@ struct ftc_ring_shared {
 
 /* Bytes that fit into a small ring, and into one that has grown. */
 #define FTC_RING_SMALL    (FTC_RING_PAGE - sizeof(struct ftc_ring_shared))
-#define FTC_RING_CAPACITY (FTC_SEGMENT_RING_BYTES - FTC_RING_PAGE)
+#define FTC_RING_CAPACITY (FTC_SEGMENT_RING_BYTES - FTC_RING_PAGES)
 
 struct ftc_ring {
     struct ftc_ring_shared *shared;
@@ -49,7 +52,7 @@ struct ftc_ring {
     bool denied; /* producer: /dev/shm had no room for the large part, so the ring stays small */
 };
 
-/* Producer: allocate the first page. FTC_ERR_SYSTEM: /dev/shm is full. FTC_ERR_PROTO: the ring was
+/* Producer: allocate the first pages. FTC_ERR_SYSTEM: /dev/shm is full. FTC_ERR_PROTO: the ring was
  * used before. */
 int ftc_ring_create(struct ftc_ring *ring, struct ftc_segment *segment, int from, int to);
 /* Consumer: call this only after the pending bit of `from` was seen set. */

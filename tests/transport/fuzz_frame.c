@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node/ring.h"
+#include "node/cells.h"
 #include "transport/shm/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -46,6 +46,14 @@ static void receive_all(struct ftc_transport *transport)
     }
 }
 
+/* The cell of a frame in the ring, or of a message with these sizes, which may be damaged. */
+static void put_cell(struct ftc_segment *segment, struct ftc_cells *cells, uint64_t sizes)
+{
+    struct ftc_cell *cell = &cells->cell[cells->position % FTC_CELLS];
+    atomic_store(&cell->mark, 1ull << 63 | cells->position++ << 20 | sizes);
+    atomic_fetch_or(&ftc_segment_pending_row(segment, 0)[0], 2);
+}
+
 static void put(struct ftc_segment *segment, struct ftc_ring *ring, const void *bytes, size_t size)
 {
     if (size > 0 && ftc_ring_write(ring, bytes, size) >= 0)
@@ -60,23 +68,28 @@ static void put_header(struct ftc_segment *segment, struct ftc_ring *ring, uint6
     put(segment, ring, &header, sizeof(header));
 }
 
-/* Plays commands of one byte. The low bits say what to do: bytes, a sound header, damaged words, or
- * receive. The high bits say how much. */
+/* Plays commands of one byte. The low bits say what to do: bytes, a sound header, cells, damaged
+ * words, or receive. The high bits say how much. */
 static void play(struct ftc_segment *segment, struct ftc_transport *transport, const uint8_t *data,
                  size_t size)
 {
     struct ftc_ring ring;
+    struct ftc_cells cells;
     ftc_ring_attach(&ring, segment, 1, 0);
+    ftc_cells_attach(&cells, &ring);
     for (size_t at = 0; at < size;) {
         unsigned command = data[at] & 7, amount = data[at] >> 3;
         size_t left = size - ++at, length = amount * 8 < left ? amount * 8 : left;
         uint64_t word = 0;
         memcpy(&word, data + at, left < 8 ? left : 8);
-        if (command <= 1)
+        if (command == 1 && amount % 4 == 3)
+            put_cell(segment, &cells, word & 0xfffff);
+        else if (command <= 1)
             put(segment, &ring, data + at, length);
-        else if (command == 2)
+        else if (command == 2) {
+            put_cell(segment, &cells, 0);
             put_header(segment, &ring, amount, word % 3 == 0 ? 0 : word % 4096);
-        else if (command == 3)
+        } else if (command == 3)
             ftc_ring_expect(&ring, 100000);
         else if (command == 4)
             receive_all(transport);
@@ -102,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ftc_transport *transport;
     if (ftc_transport_shm.open(&transport, &setup) != 0)
         abort();
-    memset(ftc_segment_ring(segment, 1, 0), 0, FTC_RING_PAGE);
+    memset(ftc_segment_ring(segment, 1, 0), 0, FTC_RING_PAGES);
     atomic_store(&ftc_segment_pending_row(segment, 0)[0], 0);
     play(segment, transport, data, size);
     ftc_transport_shm.close(transport);

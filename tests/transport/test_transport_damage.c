@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "node/ring.h"
+#include "node/cells.h"
 #include "tests/node/scratch.h"
 #include "transport/shm/internal.h"
 
@@ -81,9 +81,11 @@ static void assert_reported(void)
     ck_assert_int_eq(receive(2, &from), 1);
 }
 
+#define LONG (FTC_CELLS_MOST + 1) /* such a message goes through the ring */
+
 START_TEST(a_damaged_position_closes_the_channel)
 {
-    send_bytes(1, 0, 100);
+    send_bytes(1, 0, LONG);
     atomic_store(&ring(1, 0)->written, 1ull << 40);
     assert_reported();
 }
@@ -92,17 +94,51 @@ END_TEST
 START_TEST(a_damaged_frame_closes_the_channel)
 {
     static const size_t places[] = {0, 4, 8, 12, 15};
-    send_bytes(1, 0, 100);
+    send_bytes(1, 0, LONG);
     ring(1, 0)->data[places[_i]] ^= 0x10;
     assert_reported();
 }
 END_TEST
 
+START_TEST(a_damaged_mark_closes_the_channel)
+{
+    /* A head and a value that are too long, the position, and the top bit. */
+    static const int bits[] = {7, 19, 20, 45, 62, 63};
+    send_bytes(1, 0, 800);
+    atomic_fetch_xor(&ftc_ring_cells(ring(1, 0))->mark, 1ull << bits[_i]);
+    assert_reported();
+}
+END_TEST
+
+START_TEST(a_mark_without_a_frame_waits)
+{
+    int from;
+    send_bytes(1, 0, 800);
+    atomic_fetch_and(&ftc_ring_cells(ring(1, 0))->mark, ~0ull << 20);
+    ck_assert_int_eq(receive(0, &from), 0);
+    ck_assert(!ops->ready(end[0]));
+    send_bytes(2, 0, 100);
+    ck_assert_int_eq(receive(0, &from), 1);
+    ck_assert_int_eq(from, 2);
+}
+END_TEST
+
 START_TEST(damage_found_while_sending_is_reported_too)
 {
-    send_bytes(0, 1, 100);
+    send_bytes(0, 1, LONG);
     atomic_store(&ring(0, 1)->consumed, 1ull << 40);
+    send_bytes(0, 1, LONG);
+    assert_reported();
+}
+END_TEST
+
+START_TEST(damage_of_returned_cells_is_reported_too)
+{
+    atomic_store(&ftc_segment_pending_row(job.segment, 1)[0], 1);
     send_bytes(0, 1, 100);
+    atomic_store(&ring(0, 1)->returned, 1ull << 40);
+    for (unsigned i = 0; i < FTC_CELLS; i++)
+        send_bytes(0, 1, 50);
     assert_reported();
 }
 END_TEST
@@ -110,7 +146,7 @@ END_TEST
 START_TEST(damage_found_while_flushing_drops_the_queue)
 {
     bool idle = false;
-    send_bytes(0, 1, 100);
+    send_bytes(0, 1, LONG);
     send_bytes(0, 1, 1 << 20);
     atomic_store(&ring(0, 1)->consumed, 1ull << 40);
     ck_assert(ops->ready(end[0]));
@@ -154,6 +190,9 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_damaged_position_closes_the_channel);
     tcase_add_loop_test(tcase, a_damaged_frame_closes_the_channel, 0, 5);
+    tcase_add_loop_test(tcase, a_damaged_mark_closes_the_channel, 0, 6);
+    tcase_add_test(tcase, a_mark_without_a_frame_waits);
+    tcase_add_test(tcase, damage_of_returned_cells_is_reported_too);
     tcase_add_test(tcase, damage_found_while_sending_is_reported_too);
     tcase_add_test(tcase, damage_found_while_flushing_drops_the_queue);
     tcase_add_test(tcase, pending_bits_of_nobody_are_ignored);

@@ -2,9 +2,14 @@
  * The inside of the shared-memory transport, for its own files: shm.c (life), send.c, receive.c,
  * peer.c (peers and their queues).
  *
- * A message is a frame in the byte ring from sender to receiver (node/ring.h): a header, then the
- * bytes of head and value, written as room comes. After publishing, the sender sets its bit in the
- * receiver's pending row and rings the receiver.
+ * A message of few bytes goes through the cells from sender to receiver (node/cells.h), as a whole.
+ * A longer one is a frame in the byte ring (node/ring.h): a header, then the bytes of head and
+ * value, written as room comes. Its cell, which is empty, gives it its place among the others.
+ *
+ * The receiver visits the ranks whose bit in its pending row is set. After publishing, the sender
+ * sets its bit, unless it is set already, and rings the receiver. The receiver leaves the bit set
+ * while it goes on visiting the rank. So between two ranks that talk, nothing but the cell itself
+ * crosses from core to core.
  */
 #ifndef FTC_TRANSPORT_SHM_INTERNAL_H
 #define FTC_TRANSPORT_SHM_INTERNAL_H
@@ -13,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/set.h"
-#include "node/ring.h"
+#include "node/cells.h"
 #include "transport/transport.h"
 
 #define FTC_FRAME_MAGIC     0x46744331u
@@ -39,6 +44,7 @@ struct ftc_frame {
     struct ftc_buffer *head;
     struct ftc_value value;
     uint64_t sent; /* bytes of header, head and value that are in the ring */
+    bool told;     /* its cell is written */
     bool urgent;
 };
 
@@ -52,11 +58,15 @@ struct ftc_shm_peer {
     bool was_full;              /* the ring out had no room for a message */
 
     struct ftc_ring out;
+    struct ftc_cells cells_out;
     struct ftc_frame *first, *last;
     unsigned urgent_queued; /* urgent frames in the queue; what is before them is urgent, too */
 
     struct ftc_ring in;
-    bool active; /* in the list of peers to visit */
+    struct ftc_cells cells_in;
+    bool active;   /* in the list of peers to visit */
+    unsigned idle; /* visits in a row that found nothing */
+    bool by_ring;  /* the next message comes through the byte ring */
     struct ftc_frame_header header;
     size_t header_used;
     struct ftc_buffer *message; /* the message that is coming */
@@ -68,13 +78,17 @@ struct ftc_shm {
     struct ftc_transport_setup setup;
     struct ftc_shm_peer **peer; /* by rank; NULL: nothing went to this rank or came from it */
     struct ftc_frame *spare;    /* so a message that is sent in part can always be queued */
+    struct ftc_buffer *small;   /* for a message of one cell, if nobody else holds it; or NULL */
 
     struct ftc_set queued; /* peers with frames that wait for room */
     int queued_count;
 
+    /* Bits of the pending row that are not looked at, as its words: those of ranks to visit, of
+     * ranks with which there is no channel any more, and of no rank. */
+    uint64_t *heeded;
     /* Ranks to visit in turn: a circular queue of `ranks` places. No rank is in it twice. */
     int *active;
-    int active_first, active_count;
+    int active_first, active_end, active_count;
     unsigned damaged; /* channels that were closed because of damage */
 };
 
@@ -82,6 +96,18 @@ struct ftc_shm {
 
 /* The peer of a rank, made if there is none. NULL: out of memory. */
 struct ftc_shm_peer *ftc_shm_peer(struct ftc_shm *shm, int rank);
+/* The place behind that one in the list of peers to visit. */
+static inline int ftc_shm_next(const struct ftc_shm *shm, int place)
+{
+    return place + 1 < shm->setup.ranks ? place + 1 : 0;
+}
+/* Is the pending bit of this rank looked at no more? */
+static inline void ftc_shm_heed(struct ftc_shm *shm, int rank, bool heeded)
+{
+    uint64_t bit = 1ull << (rank % 64);
+
+    shm->heeded[rank / 64] = (shm->heeded[rank / 64] & ~bit) | (heeded ? bit : 0);
+}
 /* Put the peer into the list of peers to visit. */
 void ftc_shm_activate(struct ftc_shm *shm, struct ftc_shm_peer *peer);
 /* A ring with this peer is damaged. Nothing is sent any more. The damage is logged once, and the
@@ -106,7 +132,7 @@ bool ftc_shm_can_flush(struct ftc_shm *shm);
 /* --- receive.c --- */
 
 int ftc_shm_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
-/* Is a bit set in the pending row of this rank? */
-bool ftc_shm_pending(struct ftc_shm *shm);
+/* Is there something to receive? */
+bool ftc_shm_can_receive(struct ftc_shm *shm);
 
 #endif

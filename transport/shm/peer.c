@@ -24,7 +24,9 @@ void ftc_shm_activate(struct ftc_shm *shm, struct ftc_shm_peer *peer)
         return;
     assert(shm->active_count < shm->setup.ranks);
     peer->active = true;
-    shm->active[(shm->active_first + shm->active_count) % shm->setup.ranks] = peer->rank;
+    ftc_shm_heed(shm, peer->rank, true);
+    shm->active[shm->active_end] = peer->rank;
+    shm->active_end = ftc_shm_next(shm, shm->active_end);
     shm->active_count++;
 }
 

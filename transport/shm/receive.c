@@ -1,12 +1,13 @@
 /*
  * Receiving. Only peers whose pending bit was set are visited, in turn, for one message each. A
- * message is put together in one buffer of the announced size while its bytes come through the
- * ring.
+ * message of the byte ring is put together in one buffer of the announced size while its bytes
+ * come.
  */
 #include "transport/shm/internal.h"
 
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 
 static int pending_words(const struct ftc_shm *shm)
@@ -14,11 +15,11 @@ static int pending_words(const struct ftc_shm *shm)
     return ftc_set_words(shm->setup.ranks);
 }
 
-bool ftc_shm_pending(struct ftc_shm *shm)
+static bool is_pending(struct ftc_shm *shm)
 {
     _Atomic uint64_t *row = ftc_segment_pending_row(shm->setup.segment, shm->setup.self);
     for (int word = 0; word < pending_words(shm); word++)
-        if (atomic_load_explicit(&row[word], memory_order_relaxed) != 0)
+        if ((atomic_load_explicit(&row[word], memory_order_relaxed) & ~shm->heeded[word]) != 0)
             return true;
     return false;
 }
@@ -29,10 +30,13 @@ static int meet(struct ftc_shm *shm, int rank)
     struct ftc_shm_peer *peer = ftc_shm_peer(shm, rank);
     if (peer == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the channel from rank %d", rank);
-    if (peer->reported)
+    if (peer->reported) {
+        ftc_shm_heed(shm, rank, true);
         return 0;
+    }
     if (!peer->can_receive) {
         ftc_ring_attach(&peer->in, shm->setup.segment, rank, shm->setup.self);
+        ftc_cells_attach(&peer->cells_in, &peer->in);
         peer->can_receive = true;
     }
     ftc_shm_activate(shm, peer);
@@ -43,10 +47,6 @@ static int meet_word(struct ftc_shm *shm, int word, uint64_t bits)
 {
     for (; bits != 0; bits &= bits - 1) {
         int rank = word * 64 + __builtin_ctzll(bits);
-        /* A bit of no rank is damage of this row. Nobody can be named as its cause, so it is
-         * ignored. */
-        if (rank >= shm->setup.ranks || rank == shm->setup.self)
-            continue;
         int rc = meet(shm, rank);
         if (rc != 0)
             return rc;
@@ -58,15 +58,11 @@ static int take_pending(struct ftc_shm *shm)
 {
     _Atomic uint64_t *row = ftc_segment_pending_row(shm->setup.segment, shm->setup.self);
     for (int word = 0; word < pending_words(shm); word++) {
-        if (atomic_load_explicit(&row[word], memory_order_relaxed) == 0)
-            continue;
-        /* Pairs with the release in announce(). A later publication sets the bit again. */
-        uint64_t bits = atomic_exchange_explicit(&row[word], 0, memory_order_acquire);
-        int rc = meet_word(shm, word, bits);
-        if (rc != 0) {
-            atomic_fetch_or_explicit(&row[word], bits, memory_order_relaxed);
+        /* Pairs with the release in announce(). */
+        uint64_t bits = atomic_load_explicit(&row[word], memory_order_acquire) & ~shm->heeded[word];
+        int rc = bits != 0 ? meet_word(shm, word, bits) : 0;
+        if (rc != 0)
             return rc;
-        }
     }
     return 0;
 }
@@ -143,14 +139,105 @@ static int pull_message(const struct ftc_shm *shm, struct ftc_shm_peer *peer)
     }
 }
 
-/* Read what is there, then give the room back: only once for a small message. */
-static int pull(struct ftc_shm *shm, struct ftc_shm_peer *peer)
+/* Read what is there, then give the room back. */
+static int pull_ring(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
     uint64_t before = peer->in.position;
     int rc = pull_message(shm, peer);
     if (peer->in.position != before && ftc_ring_release(&peer->in))
         ftc_bell_ring(shm->setup.bell, peer->rank, true);
+    peer->by_ring = rc != 1;
     return rc;
+}
+
+/* --- cells --- */
+
+/* A buffer for a message of few bytes. The one for messages of one cell is used again and again. */
+FTC_HOT static struct ftc_buffer *take_small(struct ftc_shm *shm, struct ftc_cells_sizes sizes)
+{
+    if (sizes.value > 0 || sizes.head > FTC_CELL_BYTES)
+        return ftc_value_take_message(shm->setup.pool, sizes.head, sizes.value);
+    if (shm->small == NULL || shm->small->references > 1) {
+        ftc_buffer_unref(shm->small);
+        shm->small = ftc_buffer_new(FTC_CELL_BYTES);
+    }
+    if (shm->small != NULL)
+        shm->small->size = sizes.head;
+    return ftc_buffer_ref(shm->small);
+}
+
+FTC_HOT static int pull_cells(struct ftc_shm *shm, struct ftc_shm_peer *peer)
+{
+    struct ftc_cells_sizes sizes;
+    int rc = ftc_cells_look(&peer->cells_in, &sizes);
+
+    if (rc <= 0)
+        return rc;
+    struct ftc_buffer *message = sizes.head > 0 ? take_small(shm, sizes) : NULL;
+    if (message == NULL && sizes.head > 0)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message of %zu bytes from rank %d",
+                             sizes.head + sizes.value, peer->rank);
+    unsigned char *bytes = message != NULL ? message->data : NULL;
+    if (ftc_cells_read(&peer->cells_in, sizes, bytes,
+                       sizes.value > 0 ? bytes + ftc_value_offset(sizes.head) : NULL))
+        ftc_bell_ring(shm->setup.bell, peer->rank, true);
+    peer->message = message;
+    peer->by_ring = message == NULL;
+    return 1;
+}
+
+/* 1: peer->message is complete; 0: not yet; or an error. */
+FTC_HOT static int pull(struct ftc_shm *shm, struct ftc_shm_peer *peer)
+{
+    int rc = peer->by_ring ? 1 : pull_cells(shm, peer);
+
+    return rc == 1 && peer->by_ring ? pull_ring(shm, peer) : rc;
+}
+
+/* --- visits --- */
+
+/* Is there something of this peer, or something to do with it? */
+static bool has_something(const struct ftc_shm_peer *peer)
+{
+    struct ftc_cells_sizes sizes;
+
+    return peer->damaged || peer->closed ||
+           (peer->by_ring ? ftc_ring_available((struct ftc_ring *)&peer->in)
+                          : ftc_cells_look(&peer->cells_in, &sizes)) != 0;
+}
+
+bool ftc_shm_can_receive(struct ftc_shm *shm)
+{
+    for (int i = 0, place = shm->active_first; i < shm->active_count;
+         i++, place = ftc_shm_next(shm, place))
+        if (has_something(shm->peer[shm->active[place]]))
+            return true;
+    return is_pending(shm);
+}
+
+/* A peer from which nothing comes is visited some more times, because its next message costs less
+ * then. Not so if there are many such peers, or it has failed. */
+#define VISITS 4096
+#define FEW    8
+
+/* A visit has found nothing. The peer is visited again, or its bit is looked at again. What was
+ * published before the bit was cleared is found by the look behind the fence. */
+static void rest(struct ftc_shm *shm, struct ftc_shm_peer *peer)
+{
+    int rank = peer->rank;
+
+    if (!peer->closed && shm->active_count < FEW && ++peer->idle < VISITS) {
+        ftc_shm_activate(shm, peer);
+        return;
+    }
+    peer->idle = 0;
+    ftc_shm_heed(shm, rank, false);
+    atomic_fetch_and_explicit(
+        &ftc_segment_pending_row(shm->setup.segment, shm->setup.self)[rank / 64],
+        ~(1ull << (rank % 64)), memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!peer->closed && has_something(peer))
+        ftc_shm_activate(shm, peer);
 }
 
 static struct ftc_buffer *take_message(struct ftc_shm_peer *peer)
@@ -167,9 +254,12 @@ static int visit(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_buff
     int rc = peer->damaged ? FTC_ERR_PROTO : pull(shm, peer);
     if (rc == 1) {
         *message = take_message(peer);
+        peer->idle = 0;
         ftc_shm_activate(shm, peer);
-    } else if (rc == 0 && peer->closed) {
-        ftc_buffer_unref(take_message(peer));
+    } else if (rc == 0) {
+        if (peer->closed)
+            ftc_buffer_unref(take_message(peer));
+        rest(shm, peer);
     } else if (rc == FTC_ERR_PROTO) {
         ftc_shm_damage(shm, peer);
         peer->damaged = false;
@@ -184,9 +274,9 @@ int ftc_shm_receive(struct ftc_transport *transport, int *from, struct ftc_buffe
 {
     struct ftc_shm *shm = (struct ftc_shm *)transport;
     int rc = take_pending(shm);
-    while (rc == 0 && shm->active_count > 0) {
+    for (int left = shm->active_count; rc == 0 && left > 0; left--) {
         struct ftc_shm_peer *peer = shm->peer[shm->active[shm->active_first]];
-        shm->active_first = (shm->active_first + 1) % shm->setup.ranks;
+        shm->active_first = ftc_shm_next(shm, shm->active_first);
         shm->active_count--;
         peer->active = false;
         if (peer->reported)

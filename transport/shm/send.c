@@ -7,6 +7,7 @@
 
 #include <assert.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 
 /* --- frames --- */
@@ -50,7 +51,7 @@ static const unsigned char *next_piece(const struct ftc_frame *frame, size_t *si
     return ftc_value_bytes(&frame->value) + at;
 }
 
-/* Write as much of the frame as there is room for. 0, or FTC_ERR_PROTO. */
+/* Write as much of the frame as there is room for, and its cell. 0, or FTC_ERR_PROTO. */
 static int fill(struct ftc_ring *ring, struct ftc_frame *frame)
 {
     while (frame->sent < frame_total(frame)) {
@@ -66,27 +67,82 @@ static int fill(struct ftc_ring *ring, struct ftc_frame *frame)
     return 0;
 }
 
-/* The order is: publish, set the pending bit, ring the bell. So a receiver that sees the bit
- * (acquire in take_pending) sees the bytes, and a receiver that is rung sees the bit. */
-static void announce(struct ftc_shm *shm, struct ftc_shm_peer *peer, bool urgent)
+/* Something is published. If the pending bit is clear, it is set, and then the bell is rung. So a
+ * receiver that sees the bit (acquire in take_pending) sees the bytes, and a receiver that is rung
+ * sees the bit. If the bit is set, the full fence orders what was published before the look. A
+ * receiver that clears the bit fences, too, and then looks for what was published (rest() in
+ * receive.c). So at least one of the two sees what the other one has stored. */
+FTC_HOT static void announce(struct ftc_shm *shm, const struct ftc_shm_peer *peer, bool urgent)
 {
     int self = shm->setup.self;
-    _Atomic uint64_t *row = ftc_segment_pending_row(shm->setup.segment, peer->rank);
-    ftc_ring_publish(&peer->out);
-    atomic_fetch_or_explicit(&row[self / 64], 1ull << (self % 64), memory_order_release);
+    uint64_t bit = 1ull << (self % 64);
+    _Atomic uint64_t *word = &ftc_segment_pending_row(shm->setup.segment, peer->rank)[self / 64];
+
+    atomic_thread_fence(memory_order_seq_cst);
+    if ((atomic_load_explicit(word, memory_order_relaxed) & bit) != 0) {
+        ftc_bell_ring_fenced(shm->setup.bell, peer->rank, urgent);
+        return;
+    }
+    atomic_fetch_or_explicit(word, bit, memory_order_release);
     ftc_bell_ring(shm->setup.bell, peer->rank, urgent);
 }
 
-/* Write a frame into the ring. 1: it is all in. 0: the ring is full, and the receiver knows that
- * this end waits. FTC_ERR_PROTO. */
+/* Write a message into cells, if it is one for them. Returns as push() does. */
+FTC_HOT static int push_cells(struct ftc_shm *shm, struct ftc_shm_peer *peer,
+                              const struct ftc_frame *frame)
+{
+    struct ftc_cells_sizes sizes = {(size_t)frame->header.head, (size_t)frame->header.value};
+    const void *value = sizes.value > 0 ? ftc_value_bytes(&frame->value) : NULL;
+    int rc;
+
+    do
+        rc = ftc_cells_write(&peer->cells_out, sizes, frame->head->data, value);
+    while (rc == 0 && ftc_cells_starve(&peer->cells_out, sizes.head + sizes.value));
+    if (rc == 1)
+        announce(shm, peer, frame->urgent || peer->urgent_queued > 0);
+    return rc;
+}
+
+/* The cell of a frame in the ring. There is room for it. */
+static int tell(struct ftc_shm_peer *peer, struct ftc_frame *frame)
+{
+    int rc = frame->told
+                 ? 1
+                 : ftc_cells_write(&peer->cells_out, (struct ftc_cells_sizes){0, 0}, NULL, NULL);
+    frame->told = true;
+    return rc < 0 ? rc : 0;
+}
+
+static bool fits_cells(const struct ftc_frame *frame)
+{
+    return frame->header.head + frame->header.value <= FTC_CELLS_MOST;
+}
+
+/* Write a frame into the ring, or into cells. 1: it is all in. 0: there is no room, and the
+ * receiver knows that this end waits. FTC_ERR_PROTO. */
 static int push(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_frame *frame)
 {
+    if (fits_cells(frame))
+        return push_cells(shm, peer, frame);
+    while (!frame->told) {
+        int rc = ftc_cells_room(&peer->cells_out, 0);
+        if (rc < 0)
+            return rc;
+        if (rc == 1)
+            break;
+        if (!ftc_cells_starve(&peer->cells_out, 0))
+            return 0;
+    }
     for (;;) {
         uint64_t before = frame->sent;
         /* A ring that was full of small messages grows, too. */
         ftc_ring_expect(&peer->out, (size_t)(frame_total(frame) - before) +
                                         (peer->was_full ? FTC_RING_SMALL : 0));
         int rc = fill(&peer->out, frame);
+        if (rc == 0 && frame->sent != before) {
+            ftc_ring_publish(&peer->out);
+            rc = tell(peer, frame);
+        }
         if (rc != 0)
             return rc;
         if (frame->sent != before)
@@ -110,6 +166,7 @@ static int channel(struct ftc_shm *shm, int to, struct ftc_shm_peer **out)
         int rc = ftc_ring_create(&peer->out, shm->setup.segment, shm->setup.self, to);
         if (rc != 0)
             return rc;
+        ftc_cells_attach(&peer->cells_out, &peer->out);
         peer->can_send = true;
     }
     *out = peer;
@@ -166,13 +223,25 @@ int ftc_shm_flush(struct ftc_transport *transport, bool *idle)
     return 0;
 }
 
+/* True also if there is damage, which flush() finds. */
+static bool can_push(struct ftc_shm_peer *peer)
+{
+    const struct ftc_frame *frame = peer->first;
+
+    if (fits_cells(frame))
+        return ftc_cells_room(&peer->cells_out,
+                              (size_t)(frame->header.head + frame->header.value)) != 0;
+    return (frame->told || ftc_cells_room(&peer->cells_out, 0) != 0) &&
+           ftc_ring_room(&peer->out) != 0;
+}
+
 bool ftc_shm_can_flush(struct ftc_shm *shm)
 {
     if (shm->queued_count == 0)
         return false;
     for (int rank = ftc_set_next(&shm->queued, 0); rank >= 0;
          rank = ftc_set_next(&shm->queued, rank + 1))
-        if (ftc_ring_room(&shm->peer[rank]->out) != 0) /* flush() finds out if it is damage */
+        if (can_push(shm->peer[rank]))
             return true;
     return false;
 }

@@ -21,10 +21,22 @@ static void shm_close(struct ftc_transport *transport)
         for (int rank = 0; rank < shm->setup.ranks; rank++)
             free_peer(shm, shm->peer[rank]);
     free(shm->spare);
+    ftc_buffer_unref(shm->small);
+    free(shm->heeded);
     free(shm->peer);
     free(shm->active);
     ftc_set_fini(&shm->queued);
     free(shm);
+}
+
+/* The bits of this rank and of no rank are damage, for which nobody can be named. */
+static void heed_none(struct ftc_shm *shm)
+{
+    int bits = ftc_set_words(shm->setup.ranks) * 64;
+
+    ftc_shm_heed(shm, shm->setup.self, true);
+    for (int bit = shm->setup.ranks; bit < bits; bit++)
+        ftc_shm_heed(shm, bit, true);
 }
 
 static int shm_open(struct ftc_transport **out, const struct ftc_transport_setup *setup)
@@ -40,10 +52,13 @@ static int shm_open(struct ftc_transport **out, const struct ftc_transport_setup
     shm->setup = *setup;
     shm->peer = calloc((size_t)setup->ranks, sizeof(struct ftc_shm_peer *));
     shm->active = calloc((size_t)setup->ranks, sizeof(int));
-    if (shm->peer == NULL || shm->active == NULL || ftc_set_init(&shm->queued, setup->ranks) != 0) {
+    shm->heeded = calloc((size_t)ftc_set_words(setup->ranks), sizeof(uint64_t));
+    if (shm->peer == NULL || shm->active == NULL || shm->heeded == NULL ||
+        ftc_set_init(&shm->queued, setup->ranks) != 0) {
         shm_close(&shm->base);
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
     }
+    heed_none(shm);
     *out = &shm->base;
     return 0;
 }
@@ -51,7 +66,7 @@ static int shm_open(struct ftc_transport **out, const struct ftc_transport_setup
 static bool shm_ready(struct ftc_transport *transport)
 {
     struct ftc_shm *shm = (struct ftc_shm *)transport;
-    return shm->active_count > 0 || ftc_shm_pending(shm) || ftc_shm_can_flush(shm);
+    return ftc_shm_can_receive(shm) || ftc_shm_can_flush(shm);
 }
 
 /* A sender that publishes rings the bell, so there is nothing else to poll. */

@@ -1,0 +1,187 @@
+/*
+ * Cells. They rely on the memory orders of the byte ring (node/ring.c), with the mark in the place
+ * of `written`, and `returned` in that of `consumed`.
+ */
+#include "node/cells.h"
+
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/error.h"
+
+_Static_assert(sizeof(struct ftc_cell) == 64, "a cell is a cache line");
+_Static_assert(FTC_CELLS * sizeof(struct ftc_cell) == FTC_RING_PAGE, "the cells are one page");
+
+/* A mark: a bit that is set, the position, the bytes of the value, the bytes of the head. */
+#define SIZE_BITS 10
+#define SIZE_MASK ((1ull << SIZE_BITS) - 1)
+#define SIZES     (2 * SIZE_BITS)
+#define FULL      (1ull << 63)
+
+_Static_assert(FTC_CELLS_MOST <= SIZE_MASK, "sizes fit into a mark");
+
+#define GROUP (FTC_CELLS / 4) /* cells are given back so many at a time */
+
+/* A producer that starves for a message waits for less than what the consumer may keep to itself.
+ */
+_Static_assert(FTC_CELLS_MOST / FTC_CELL_BYTES + GROUP <= FTC_CELLS, "no producer waits for ever");
+
+static uint64_t mark_at(uint64_t position)
+{
+    return FULL | (position << SIZES & ~FULL);
+}
+
+static struct ftc_cell *cell_at(const struct ftc_cells *cells, uint64_t position)
+{
+    return &cells->cell[position % FTC_CELLS];
+}
+
+static unsigned cells_of(size_t bytes)
+{
+    return bytes <= FTC_CELL_BYTES ? 1 : (unsigned)((bytes + FTC_CELL_BYTES - 1) / FTC_CELL_BYTES);
+}
+
+static int damaged(const struct ftc_cells *cells, const char *what, uint64_t value)
+{
+    return ftc_error_set(FTC_ERR_PROTO,
+                         "damaged channel from rank %d to rank %d: %s is %llu at cell %llu",
+                         cells->from, cells->to, what, (unsigned long long)value,
+                         (unsigned long long)cells->position);
+}
+
+void ftc_cells_attach(struct ftc_cells *cells, const struct ftc_ring *ring)
+{
+    *cells = (struct ftc_cells){.shared = ring->shared,
+                                .cell = ftc_ring_cells(ring->shared),
+                                .from = ring->from,
+                                .to = ring->to};
+}
+
+/* --- the producer --- */
+
+/* Reads the word of the consumer only if what is known of it does not do. */
+FTC_HOT int ftc_cells_room(struct ftc_cells *cells, size_t bytes)
+{
+    uint64_t end = cells->position + cells_of(bytes);
+
+    if (end - cells->returned <= FTC_CELLS)
+        return 1;
+    uint64_t returned = atomic_load_explicit(&cells->shared->returned, memory_order_acquire);
+    if (returned > cells->position || returned < cells->returned)
+        return damaged(cells, "returned", returned);
+    cells->returned = returned;
+    return end - returned <= FTC_CELLS;
+}
+
+/* Bytes from `at` on of the head and the value, laid end to end. */
+static void copy_in(unsigned char *to, struct ftc_cells_sizes sizes, const unsigned char *head,
+                    const unsigned char *value, size_t at)
+{
+    size_t left = sizes.head + sizes.value - at;
+    size_t size = left < FTC_CELL_BYTES ? left : FTC_CELL_BYTES;
+
+    if (at < sizes.head) {
+        size_t of_head = sizes.head - at < size ? sizes.head - at : size;
+        memcpy(to, head + at, of_head);
+        to += of_head;
+        at += of_head;
+        size -= of_head;
+    }
+    if (size > 0)
+        memcpy(to, value + (at - sizes.head), size);
+}
+
+FTC_HOT int ftc_cells_write(struct ftc_cells *cells, struct ftc_cells_sizes sizes, const void *head,
+                            const void *value)
+{
+    size_t bytes = sizes.head + sizes.value;
+    unsigned count = cells_of(bytes);
+    int rc = ftc_cells_room(cells, bytes);
+
+    if (rc != 1)
+        return rc;
+    for (unsigned i = 1; i < count; i++) {
+        struct ftc_cell *next = cell_at(cells, cells->position + i);
+        atomic_store_explicit(&next->mark, 0, memory_order_relaxed);
+        copy_in(next->bytes, sizes, head, value, i * FTC_CELL_BYTES);
+    }
+    struct ftc_cell *first = cell_at(cells, cells->position);
+    copy_in(first->bytes, sizes, head, value, 0);
+    atomic_store_explicit(&first->mark,
+                          mark_at(cells->position) | sizes.value << SIZE_BITS | sizes.head,
+                          memory_order_release);
+    cells->position += count;
+    ftc_cpu_own(cell_at(cells, cells->position + 1));
+    return 1;
+}
+
+bool ftc_cells_starve(struct ftc_cells *cells, size_t bytes)
+{
+    atomic_store_explicit(&cells->shared->starved, 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (ftc_cells_room(cells, bytes) == 0)
+        return false;
+    /* Also if the word is damaged, because the next write reports that. */
+    atomic_store_explicit(&cells->shared->starved, 0, memory_order_relaxed);
+    return true;
+}
+
+/* --- the consumer --- */
+
+FTC_HOT int ftc_cells_look(const struct ftc_cells *cells, struct ftc_cells_sizes *sizes)
+{
+    uint64_t at = cells->position, due = mark_at(at);
+    uint64_t mark = atomic_load_explicit(&cell_at(cells, at)->mark, memory_order_acquire);
+
+    if (mark >> SIZES != due >> SIZES) {
+        bool is_old =
+            mark == 0 || (at >= FTC_CELLS && mark >> SIZES == mark_at(at - FTC_CELLS) >> SIZES);
+        return is_old ? 0 : damaged(cells, "the mark", mark);
+    }
+    sizes->head = mark & SIZE_MASK;
+    sizes->value = mark >> SIZE_BITS & SIZE_MASK;
+    if (sizes->head + sizes->value > FTC_CELLS_MOST || (sizes->head == 0 && sizes->value > 0))
+        return damaged(cells, "the mark", mark);
+    return 1;
+}
+
+static void copy_out(const unsigned char *from, struct ftc_cells_sizes sizes, unsigned char *head,
+                     unsigned char *value, size_t at)
+{
+    size_t left = sizes.head + sizes.value - at;
+    size_t size = left < FTC_CELL_BYTES ? left : FTC_CELL_BYTES;
+
+    if (at < sizes.head) {
+        size_t of_head = sizes.head - at < size ? sizes.head - at : size;
+        memcpy(head + at, from, of_head);
+        from += of_head;
+        at += of_head;
+        size -= of_head;
+    }
+    if (size > 0)
+        memcpy(value + (at - sizes.head), from, size);
+}
+
+/* Gives back what was read, if it is a group. */
+static bool give_back(struct ftc_cells *cells)
+{
+    if (cells->position - cells->returned < GROUP)
+        return false;
+    cells->returned = cells->position;
+    atomic_store_explicit(&cells->shared->returned, cells->position, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&cells->shared->starved, memory_order_relaxed) != 0 &&
+           atomic_exchange_explicit(&cells->shared->starved, 0, memory_order_relaxed) != 0;
+}
+
+FTC_HOT bool ftc_cells_read(struct ftc_cells *cells, struct ftc_cells_sizes sizes, void *head,
+                            void *value)
+{
+    unsigned count = cells_of(sizes.head + sizes.value);
+
+    for (unsigned i = 0; i < count; i++)
+        copy_out(cell_at(cells, cells->position + i)->bytes, sizes, head, value,
+                 i * FTC_CELL_BYTES);
+    cells->position += count;
+    return give_back(cells);
+}
