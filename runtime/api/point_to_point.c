@@ -111,7 +111,9 @@ FTC_HOT static void run_both(struct ftc_comm *comm, struct pair *pair)
 
     if (pair->count == 1) {
         ftc_turn_lock(comm->process);
-        over = ftc_comm_start_lightly(comm, pair->transfer, &started) && is_over(comm, pair);
+        over = ftc_comm_start_lightly(comm, pair->transfer, &started) &&
+               (ftc_transfer_has_ended(pair->transfer) ||
+                ftc_comm_await_lightly(comm, pair->transfer));
         ftc_turn_unlock(comm->process);
     }
     if (over)

@@ -172,6 +172,21 @@ static void look_with_lock(struct watch *watch, struct ftc_comm *comm)
         ftc_call_leave_unseen(comm);
 }
 
+/* Looks for one transfer, for a short while. */
+FTC_HOT static bool look_at_transfer(struct watch *watch, struct ftc_comm *comm)
+{
+    const struct ftc_transfer *t = &ftc_posted_of(watch->requests[0])->transfer;
+    bool ended = ftc_transfer_has_ended(t);
+
+    if (!ended) {
+        ftc_turn_lock(comm->process);
+        ended = ftc_comm_await_lightly(comm, t);
+        ftc_turn_unlock(comm->process);
+    }
+    watch->index = ended ? 0 : -1;
+    return ended;
+}
+
 /* Looks for one request on the board, without the lock. It does not wait for a limited time. True:
  * that is all. */
 FTC_HOT static bool look_at_board(struct watch *watch, struct ftc_comm *comm)
@@ -179,10 +194,8 @@ FTC_HOT static bool look_at_board(struct watch *watch, struct ftc_comm *comm)
     const struct ftc_posted *p = ftc_posted_of(watch->requests[0]);
     const struct ftc_queued_operation *queued = &p->queued;
 
-    if (p->passes) {
-        watch->index = ftc_transfer_has_ended(&p->transfer) ? 0 : -1;
-        return watch->index == 0;
-    }
+    if (p->passes)
+        return look_at_transfer(watch, comm);
     if (ftc_queued_is_on_board(queued)) {
         if (watch->until_ns == 0)
             ftc_mover_wait(comm, queued);

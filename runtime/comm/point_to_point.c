@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "collectives/frame.h"
 #include "runtime/comm/algorithm.h"
@@ -243,6 +244,37 @@ bool ftc_comm_start_lightly(struct ftc_comm *comm, struct ftc_transfer *transfer
         return false;
     start(comm, matching, transfer);
     return !comm->driven.copies;
+}
+
+/* A caller that has not come in looks so many times for a message. It is a short while, because
+ * READY and END would ring the progress thread meanwhile. */
+#define LOOKS 100
+
+/* Only where no other caller is in the library: that one may wait for the same messages. */
+static bool may_await(const struct ftc_process *process)
+{
+    return !process->alone && (process->transport->ops->caps & FTC_CAP_LOCAL) != 0 &&
+           process->turn.inside == 0 && !process->any_audible;
+}
+
+FTC_HOT bool ftc_comm_await_lightly(struct ftc_comm *comm, const struct ftc_transfer *transfer)
+{
+    struct ftc_process *process = comm->process;
+    int looks = process->patience.spins > 0 ? LOOKS : 1;
+    bool other = false;
+
+    if (!may_await(process))
+        return false;
+    while (looks > 0) {
+        if (!ftc_progress_receive(process, &comm->driven, FTC_FRAME_POINT_TO_POINT, &other)) {
+            looks--;
+            ftc_cpu_relax();
+            continue;
+        }
+        if (other || ftc_transfer_has_ended(transfer) || comm->driven.copies)
+            break;
+    }
+    return ftc_transfer_has_ended(transfer) && !other && !comm->driven.copies;
 }
 
 bool ftc_comm_cancel_transfer(struct ftc_comm *comm, struct ftc_transfer *transfer)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/probes.h"
 #include "collectives/frame.h"
@@ -187,6 +188,33 @@ static void take_message(struct ftc_process *process, int from, struct ftc_buffe
         driven->ops->receive(driven, from, message);
 }
 
+/* What the transport has returned. */
+static void take_received(struct ftc_process *process, int rc, int from, struct ftc_buffer *message)
+{
+    if (rc == 1) {
+        take_message(process, from, message);
+        ftc_buffer_unref(message);
+    } else if (rc == FTC_ERR_PROTO) {
+        ftc_progress_accuse(process, from, "sent a damaged message");
+    } else {
+        ftc_progress_must(process, rc);
+    }
+}
+
+FTC_HOT bool ftc_progress_receive(struct ftc_process *process, const struct ftc_driven *of,
+                                  int kind, bool *other)
+{
+    struct ftc_buffer *message = NULL;
+    int from = -1;
+    int rc = process->transport->ops->receive(process->transport, &from, &message);
+
+    if (rc == 0)
+        return false;
+    *other = rc != 1 || ftc_frame_kind(message) != kind || find(process, message) != of;
+    take_received(process, rc, from, message);
+    return true;
+}
+
 /* The transport has no message left. */
 static void fall_silent(struct ftc_process *process)
 {
@@ -216,14 +244,7 @@ static bool step_message(struct ftc_process *process)
     }
     if (rc == 0)
         return false;
-    if (rc == 1) {
-        take_message(process, from, message);
-        ftc_buffer_unref(message);
-    } else if (rc == FTC_ERR_PROTO) {
-        ftc_progress_accuse(process, from, "sent a damaged message");
-    } else {
-        ftc_progress_must(process, rc);
-    }
+    take_received(process, rc, from, message);
     return true;
 }
 

@@ -25,6 +25,11 @@ void ftc_progress_due(struct ftc_process *process, struct ftc_driven *driven, ui
  * True if there was anything to take in. */
 bool ftc_progress_step(struct ftc_process *process);
 
+/* Takes in one message, and nothing else. False: there was none. *other: it was not of this kind
+ * (collectives/frame.h), or not of this communicator, or damaged, so that steps have to follow. */
+bool ftc_progress_receive(struct ftc_process *process, const struct ftc_driven *of, int kind,
+                          bool *other);
+
 /* Is there anything to take in? For the look before a sleep. */
 bool ftc_progress_ready(struct ftc_process *process);
 /* The same question, but without a look at the sockets. */

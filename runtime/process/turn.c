@@ -26,6 +26,8 @@ void ftc_turn_fini(struct ftc_turn *turn)
 
 void ftc_turn_lock(struct ftc_process *process)
 {
+    if (pthread_mutex_trylock(&process->lock) == 0)
+        return;
     atomic_fetch_add_explicit(&process->turn.wanted, 1, memory_order_relaxed);
     pthread_mutex_lock(&process->lock);
     atomic_fetch_sub_explicit(&process->turn.wanted, 1, memory_order_relaxed);
@@ -36,7 +38,8 @@ void ftc_turn_unlock(struct ftc_process *process)
     bool threads_turn = process->turn.inside == 0;
 
     pthread_mutex_unlock(&process->lock);
-    if (threads_turn && atomic_exchange(&process->thread.missed, false))
+    if (threads_turn && atomic_load(&process->thread.missed) &&
+        atomic_exchange(&process->thread.missed, false))
         ftc_thread_nudge(process);
 }
 
