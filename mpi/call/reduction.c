@@ -130,7 +130,7 @@ int ftc_mpi_plan_reduction(struct ftc_mpi_plan *plan)
     int rc = ftc_mpi_plan_roles(plan);
     bool inter = ftc_mpi_is_inter(plan->comm);
     if (rc == MPI_SUCCESS && (c->kind == FTC_MPI_SCAN || c->kind == FTC_MPI_EXSCAN))
-        rc = ftc_mpi_comm_check_intra(plan->comm);
+        rc = ftc_mpi_comm_check(plan->comm, false);
     if (rc == MPI_SUCCESS)
         rc = count_elements(plan, &given, &got);
     if (rc == MPI_SUCCESS)

@@ -116,31 +116,15 @@ int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int 
                          report.failed_count, ftc_size(native), report.failed[0]);
 }
 
-int ftc_mpi_comm_rank(struct ftc_mpi_comm *c, int *rank)
+int ftc_mpi_comm_give_side(struct ftc_mpi_comm *c, bool remote, MPI_Group *group)
 {
-    *rank = c->rank;
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_comm_size(struct ftc_mpi_comm *c, int *size)
-{
-    *size = c->size;
-    return MPI_SUCCESS;
-}
-
-static int give_side(struct ftc_mpi_comm *c, bool remote, MPI_Group *group)
-{
-    struct ftc_mpi_group *members = ftc_mpi_comm_side(c, remote);
+    int rc = remote ? ftc_mpi_comm_check(c, true) : MPI_SUCCESS;
+    struct ftc_mpi_group *members = rc == MPI_SUCCESS ? ftc_mpi_comm_side(c, remote) : NULL;
     if (members == NULL)
-        return ftc_mpi_no_memory();
+        return rc != MPI_SUCCESS ? rc : ftc_mpi_no_memory();
     ftc_mpi_object_hold(&members->object);
     *group = (MPI_Group)members;
     return MPI_SUCCESS;
-}
-
-int ftc_mpi_comm_group(struct ftc_mpi_comm *c, MPI_Group *group)
-{
-    return give_side(c, false, group);
 }
 
 int ftc_mpi_comm_compare(struct ftc_mpi_comm *comm1, struct ftc_mpi_comm *comm2, int *result)
@@ -161,44 +145,12 @@ int ftc_mpi_comm_compare(struct ftc_mpi_comm *comm1, struct ftc_mpi_comm *comm2,
     return rc;
 }
 
-int ftc_mpi_comm_test_inter(struct ftc_mpi_comm *c, int *flag)
+int ftc_mpi_comm_check(const struct ftc_mpi_comm *comm, bool inter)
 {
-    *flag = ftc_mpi_is_inter(c);
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_comm_check_intra(const struct ftc_mpi_comm *comm)
-{
-    return ftc_mpi_is_inter(comm)
-               ? ftc_mpi_error(MPI_ERR_COMM, "%s is an intercommunicator", comm->name)
-               : MPI_SUCCESS;
-}
-
-static int check_inter(const struct ftc_mpi_comm *comm)
-{
-    return ftc_mpi_is_inter(comm)
+    return ftc_mpi_is_inter(comm) == inter
                ? MPI_SUCCESS
-               : ftc_mpi_error(MPI_ERR_COMM, "%s has no remote group", comm->name);
-}
-
-int ftc_mpi_comm_remote_size(struct ftc_mpi_comm *c, int *size)
-{
-    int rc = check_inter(c);
-    if (rc == MPI_SUCCESS)
-        *size = c->remote_size;
-    return rc;
-}
-
-int ftc_mpi_comm_remote_group(struct ftc_mpi_comm *comm, MPI_Group *group)
-{
-    int rc = check_inter(comm);
-    return rc != MPI_SUCCESS ? rc : give_side(comm, true, group);
-}
-
-int ftc_mpi_comm_get_parent(MPI_Comm *parent)
-{
-    *parent = MPI_COMM_NULL; /* no process is started by MPI_Comm_spawn() */
-    return MPI_SUCCESS;
+               : ftc_mpi_error(MPI_ERR_COMM, "%s is %s intercommunicator", comm->name,
+                               inter ? "no" : "an");
 }
 
 int ftc_mpi_comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)

@@ -89,8 +89,17 @@ static inline int ftc_mpi_comm_peers(const struct ftc_mpi_comm *comm)
 }
 /* Makes an intercommunicator of a new communicator: its first `low` ranks are one group. */
 void ftc_mpi_comm_divide(struct ftc_mpi_comm *comm, int low);
-/* MPI_ERR_COMM if it is an intercommunicator. */
-int ftc_mpi_comm_check_intra(const struct ftc_mpi_comm *comm);
+/* MPI_ERR_COMM unless it is an intercommunicator, or unless it is none. */
+int ftc_mpi_comm_check(const struct ftc_mpi_comm *comm, bool inter);
+/* Its local group or the remote one as a handle. */
+int ftc_mpi_comm_give_side(struct ftc_mpi_comm *comm, bool remote, MPI_Group *group);
+/* An intercommunicator of two groups, whose members alone call this. */
+int ftc_mpi_comm_unite(const struct ftc_mpi_group *own, const struct ftc_mpi_group *other, int tag,
+                       struct ftc_mpi_comm *like, MPI_Comm *out);
+/* A creation by groups has returned `rc`: its communicator gets the error handler. */
+int ftc_mpi_comm_handled(int rc, MPI_Comm *comm, MPI_Errhandler errhandler);
+/* A number for the name of a creation. */
+int ftc_mpi_comm_tag(const char *text);
 
 /* Around each call of ftcoll on a communicator: with MPI_THREAD_MULTIPLE one at a time. */
 static inline void ftc_mpi_comm_enter(struct ftc_mpi_comm *comm)
@@ -122,6 +131,8 @@ bool ftc_mpi_comm_passes(struct ftc_mpi_comm *comm);
 int ftc_mpi_comm_child(struct ftc_mpi_comm *parent, int error, ftc_comm *child, MPI_Comm *out);
 /* What a creation gave that its members alone have called, as a handle. */
 int ftc_mpi_comm_wrap(struct ftc_mpi_comm *parent, int error, ftc_comm *native, MPI_Comm *out);
+/* A copy of the communicator, or what a shrink makes. With `request` it does not block. */
+int ftc_mpi_comm_make(struct ftc_mpi_comm *c, bool copies, MPI_Comm *newcomm, MPI_Request *request);
 /* A part of the communicator, as ftc_comm_split() makes it; color -1: none. The part of an
  * intercommunicator has ranks of both groups, or it is none. */
 int ftc_mpi_comm_part(struct ftc_mpi_comm *parent, int color, int key, MPI_Comm *out);

@@ -100,23 +100,13 @@ static int dress(struct ftc_mpi_comm *c, MPI_Comm *newcomm)
     return rc;
 }
 
-int ftc_mpi_comm_dup_with_info(struct ftc_mpi_comm *c, MPI_Info info, MPI_Comm *newcomm)
-{
-    (void)info; /* hints that are not known are ignored */
-    ftc_comm *native = NULL;
-    ftc_mpi_comm_enter(c);
-    int error = ftc_comm_dup(c->native, &native);
-    int rc = ftc_mpi_comm_child(c, error, native, newcomm);
-    ftc_mpi_comm_leave(c);
-    return rc != MPI_SUCCESS ? rc : dress(c, newcomm);
-}
-
 /* A creation under way. */
 struct creation {
     struct ftc_mpi_request request; /* it comes first */
     ftc_comm *native;
     MPI_Comm *place;
     bool copies; /* a dup; otherwise a shrink */
+    bool again;
 };
 
 static int start_creation(struct ftc_mpi_request *request)
@@ -135,6 +125,10 @@ static int finish_creation(struct ftc_mpi_request *request, int error)
     struct creation *creation = (struct creation *)request;
     struct ftc_mpi_comm *comm = request->comm;
     bool raises = comm->raises;
+    if (error == FTC_ERR_REVOKED && !creation->copies && !creation->again) {
+        creation->again = true; /* this shrink was the first to learn of it */
+        return start_creation(request);
+    }
     if (!creation->copies)
         comm->raises = false; /* what is shrunk has failures */
     int rc = ftc_mpi_comm_child(comm, error, creation->native, creation->place);
@@ -149,7 +143,7 @@ static void release_creation(struct ftc_mpi_request *request)
     (void)request;
 }
 
-static int create(struct ftc_mpi_comm *c, bool copies, MPI_Comm *newcomm, MPI_Request *request)
+int ftc_mpi_comm_make(struct ftc_mpi_comm *c, bool copies, MPI_Comm *newcomm, MPI_Request *request)
 {
     static const struct ftc_mpi_operation operation = {
         .start = start_creation, .finish = finish_creation, .release = release_creation};
@@ -158,32 +152,7 @@ static int create(struct ftc_mpi_comm *c, bool copies, MPI_Comm *newcomm, MPI_Re
         return ftc_mpi_no_memory();
     creation->place = newcomm;
     creation->copies = copies;
-    return ftc_mpi_request_give(&creation->request, request);
-}
-
-int ftc_mpi_comm_idup(struct ftc_mpi_comm *comm, MPI_Comm *newcomm, MPI_Request *request)
-{
-    return create(comm, true, newcomm, request);
-}
-
-int ftc_mpi_comm_ishrink(struct ftc_mpi_comm *comm, MPI_Comm *newcomm, MPI_Request *request)
-{
-    return create(comm, false, newcomm, request);
-}
-
-int ftc_mpi_comm_shrink(struct ftc_mpi_comm *c, MPI_Comm *newcomm)
-{
-    ftc_comm *native = NULL;
-    ftc_mpi_comm_enter(c);
-    int error = ftc_comm_shrink(c->native, &native);
-    if (error == FTC_ERR_REVOKED) /* this call was the first to learn of it */
-        error = ftc_comm_shrink(c->native, &native);
-    bool raises = c->raises;
-    c->raises = false;
-    int rc = ftc_mpi_comm_child(c, error, native, newcomm);
-    c->raises = raises;
-    ftc_mpi_comm_leave(c);
-    return rc;
+    return ftc_mpi_request_run(&creation->request, request);
 }
 
 /* The ranks of the group in the communicator; NULL: no memory, or one is not there (*rc). */
@@ -222,7 +191,7 @@ int ftc_mpi_comm_create_group(struct ftc_mpi_comm *c, struct ftc_mpi_group *grou
                               MPI_Comm *newcomm)
 {
     ftc_comm *native = NULL;
-    int rc = ftc_mpi_comm_check_intra(c), *ranks;
+    int rc = ftc_mpi_comm_check(c, false), *ranks;
     if (rc != MPI_SUCCESS || (ranks = ranks_of(c, group, &rc)) == NULL)
         return rc;
     *newcomm = MPI_COMM_NULL;
@@ -283,7 +252,7 @@ int ftc_mpi_comm_split_type(struct ftc_mpi_comm *c, int split_type, int key, MPI
     if (!shared && split_type != MPI_UNDEFINED && split_type != MPI_COMM_TYPE_HW_GUIDED &&
         split_type != MPI_COMM_TYPE_HW_UNGUIDED && split_type != MPI_COMM_TYPE_RESOURCE_GUIDED)
         return ftc_mpi_error(MPI_ERR_ARG, "%d is no type of a split", split_type);
-    int rc = ftc_mpi_comm_check_intra(c);
+    int rc = ftc_mpi_comm_check(c, false);
     if (rc == MPI_SUCCESS)
         rc = first_on_host(c, &first);
     return rc != MPI_SUCCESS ? rc : ftc_mpi_comm_part(c, shared ? first : -1, key, newcomm);

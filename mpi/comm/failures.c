@@ -27,7 +27,8 @@ static ftc_rank_info *failed_ranks(struct ftc_mpi_comm *c, int types, int *count
  * their own, which nobody can revoke. */
 struct agreement {
     struct ftc_mpi_request request; /* it comes first */
-    ftc_comm *survivors;            /* NULL: the shrink has not ended */
+    enum { SHRINKS, SHRINKS_AGAIN, AGREES } step;
+    ftc_comm *survivors;
     int *flag;
     int32_t both[2]; /* the flag; and 1: the failures of all who are missing are acknowledged */
 };
@@ -79,13 +80,15 @@ static int finish_agreement(struct ftc_mpi_request *request, int error)
 {
     struct agreement *a = (struct agreement *)request;
     struct ftc_mpi_comm *c = request->comm;
-    if (a->survivors != NULL && a->both[1] >= 0)
+    if (a->step == AGREES)
         return conclude(a, error);
-    if (error == FTC_ERR_REVOKED && !c->revoked) {
+    if (error == FTC_ERR_REVOKED && a->step == SHRINKS) {
         c->revoked = true;
+        a->step = SHRINKS_AGAIN;
         return ftc_mpi_error_from(shrink(a));
     }
     if (error == FTC_SUCCESS) {
+        a->step = AGREES;
         a->both[1] = has_acknowledged(c, a->survivors);
         error = ftc_iallreduce(FTC_IN_PLACE, a->both, 2, FTC_INT32, FTC_BAND, a->survivors,
                                &request->native[0]);
@@ -100,6 +103,7 @@ static void release_agreement(struct ftc_mpi_request *request)
         ftc_comm_free(&a->survivors);
 }
 
+/* Without a place for the request it blocks. */
 int ftc_mpi_comm_iagree(struct ftc_mpi_comm *comm, int *flag, MPI_Request *request)
 {
     static const struct ftc_mpi_operation operation = {
@@ -108,15 +112,7 @@ int ftc_mpi_comm_iagree(struct ftc_mpi_comm *comm, int *flag, MPI_Request *reque
     if (a == NULL)
         return ftc_mpi_no_memory();
     a->flag = flag;
-    a->both[1] = -1; /* not known */
-    return ftc_mpi_request_give(&a->request, request);
-}
-
-int ftc_mpi_comm_agree(struct ftc_mpi_comm *comm, int *flag)
-{
-    MPI_Request request;
-    int rc = ftc_mpi_comm_iagree(comm, flag, &request);
-    return rc == MPI_SUCCESS ? ftc_mpi_wait(&request, MPI_STATUS_IGNORE) : rc;
+    return ftc_mpi_request_run(&a->request, request);
 }
 
 static int give_failed(struct ftc_mpi_comm *c, int types, MPI_Group *failed)

@@ -65,12 +65,13 @@ static int spread_list(struct ftc_mpi_comm *local, int leader, int error,
     return outcome;
 }
 
-/* The communicator of both groups, whose members alone call this. */
-static int unite(const struct ftc_mpi_group *own, const struct ftc_mpi_group *other, int tag,
-                 struct ftc_mpi_comm *like, MPI_Comm *out)
+int ftc_mpi_comm_unite(const struct ftc_mpi_group *own, const struct ftc_mpi_group *other, int tag,
+                       struct ftc_mpi_comm *like, MPI_Comm *out)
 {
     ftc_comm *world = ftc_mpi_process.world->native, *native = NULL;
     const struct ftc_mpi_group *one = own, *two = other;
+    if (own->size == 0 || other->size == 0)
+        return ftc_mpi_error(MPI_ERR_GROUP, "a group is empty");
     if (one->ranks[0] > two->ranks[0]) {
         one = other;
         two = own;
@@ -101,7 +102,7 @@ int ftc_mpi_intercomm_create(struct ftc_mpi_comm *local_comm, int local_leader, 
 {
     struct ftc_mpi_comm *peer = NULL;
     struct ftc_mpi_group *own = ftc_mpi_comm_members(local_comm), *other = NULL;
-    int error = FTC_SUCCESS, rc = ftc_mpi_comm_check_intra(local_comm);
+    int error = FTC_SUCCESS, rc = ftc_mpi_comm_check(local_comm, false);
     if (rc == MPI_SUCCESS && own == NULL)
         rc = ftc_mpi_no_memory();
     if (rc == MPI_SUCCESS && (local_leader < 0 || local_leader >= local_comm->size))
@@ -119,13 +120,13 @@ int ftc_mpi_intercomm_create(struct ftc_mpi_comm *local_comm, int local_leader, 
     error = spread_list(local_comm, local_leader, error, &other);
     ftc_mpi_comm_leave(local_comm);
     rc = error != FTC_SUCCESS ? ftc_mpi_error_from(error)
-                              : unite(own, other, tag, local_comm, newintercomm);
+                              : ftc_mpi_comm_unite(own, other, tag, local_comm, newintercomm);
     ftc_mpi_group_release(other);
     return rc;
 }
 
-/* A number for the name of a creation (FNV-1a). */
-static int tag_of(const char *text)
+/* FNV-1a. */
+int ftc_mpi_comm_tag(const char *text)
 {
     uint32_t number = UINT32_C(2166136261);
     for (; text != NULL && *text != '\0'; text++)
@@ -133,8 +134,7 @@ static int tag_of(const char *text)
     return (int)(number & INT_MAX);
 }
 
-/* The error handler that the creation was given. */
-static int set_handler(int rc, MPI_Comm *comm, MPI_Errhandler errhandler)
+int ftc_mpi_comm_handled(int rc, MPI_Comm *comm, MPI_Errhandler errhandler)
 {
     if (rc != MPI_SUCCESS || *comm == MPI_COMM_NULL)
         return rc;
@@ -146,37 +146,12 @@ static int set_handler(int rc, MPI_Comm *comm, MPI_Errhandler errhandler)
     return rc;
 }
 
-int ftc_mpi_intercomm_create_from_groups(struct ftc_mpi_group *local_group, int local_leader,
-                                         struct ftc_mpi_group *remote_group, int remote_leader,
-                                         const char *stringtag, MPI_Info info,
-                                         MPI_Errhandler errhandler, MPI_Comm *newintercomm)
-{
-    (void)local_leader; /* both lists are known */
-    (void)remote_leader;
-    (void)info;
-    if (local_group->size == 0 || remote_group->size == 0)
-        return ftc_mpi_error(MPI_ERR_GROUP, "a group is empty");
-    return set_handler(unite(local_group, remote_group, tag_of(stringtag), NULL, newintercomm),
-                       newintercomm, errhandler);
-}
-
-int ftc_mpi_comm_create_from_group(struct ftc_mpi_group *group, const char *stringtag,
-                                   MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newcomm)
-{
-    (void)info;
-    *newcomm = MPI_COMM_NULL;
-    if (group->size == 0)
-        return MPI_SUCCESS;
-    int rc = ftc_mpi_comm_create_group(ftc_mpi_process.world, group, tag_of(stringtag), newcomm);
-    return set_handler(rc, newcomm, errhandler);
-}
-
 /* The group with `high` comes last; without a difference the order below stays. */
 int ftc_mpi_intercomm_merge(struct ftc_mpi_comm *c, int high, MPI_Comm *newintracomm)
 {
     ftc_comm *native = NULL;
     if (!ftc_mpi_is_inter(c))
-        return ftc_mpi_error(MPI_ERR_COMM, "%s is no intercommunicator", c->name);
+        return ftc_mpi_comm_check(c, true);
     ftc_mpi_comm_enter(c);
     int key = c->first + c->rank + (high ? ftc_size(c->native) : 0);
     int error = ftc_comm_split(c->native, 0, key, &native);

@@ -152,6 +152,15 @@ int ftc_mpi_end_one(MPI_Request *request, bool wait, int *flag, MPI_Status *stat
     return *flag ? hand_over(request, status) : MPI_SUCCESS;
 }
 
+int ftc_mpi_request_run(struct ftc_mpi_request *r, MPI_Request *handle)
+{
+    MPI_Request own;
+    int flag, rc = ftc_mpi_request_give(r, handle != NULL ? handle : &own);
+    return rc != MPI_SUCCESS || handle != NULL
+               ? rc
+               : ftc_mpi_end_one(&own, true, &flag, MPI_STATUS_IGNORE);
+}
+
 int ftc_mpi_request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     struct ftc_mpi_request *r;

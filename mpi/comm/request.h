@@ -48,6 +48,8 @@ void *ftc_mpi_request_new(const struct ftc_mpi_operation *operation, struct ftc_
                           size_t bytes);
 /* Starts the request, and stores its handle. If that fails, the request is gone. */
 int ftc_mpi_request_give(struct ftc_mpi_request *request, MPI_Request *handle);
+/* The same; with handle == NULL it waits for the end. */
+int ftc_mpi_request_run(struct ftc_mpi_request *request, MPI_Request *handle);
 void ftc_mpi_request_release(struct ftc_mpi_request *request);
 /* A request that was started, and that the program will not wait for. */
 void ftc_mpi_request_give_up(struct ftc_mpi_request *request);
