@@ -14,6 +14,9 @@ struct ftc_posted {
     struct ftc_queued_operation queued;
     struct ftc_comm *comm;
     enum ftc_posted_stage stage;
+    /* A send or a receive, which is not queued. */
+    bool passes;
+    struct ftc_transfer transfer;
     /* A creation, or a validate after a revoke. */
     bool makes;
     struct ftc_making making;
@@ -23,9 +26,6 @@ struct ftc_posted {
     struct ftc_collective collective;
     struct ftc_call sizes;
     struct ftc_reduction sizes_reduction;
-    /* A send or a receive, which is not queued. */
-    bool passes;
-    struct ftc_transfer transfer;
 };
 
 /* P13: a message that a probe has taken for a receive. Counted among the requests, so that its

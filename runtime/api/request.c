@@ -119,7 +119,6 @@ FTC_HOT static struct ftc_posted *new_request(struct ftc_comm *comm)
     p->makes = p->passes = false;
     p->child = NULL;
     p->failed_count = NULL;
-    ftc_collective_clear(&p->collective);
     return p;
 }
 
@@ -191,8 +190,10 @@ FTC_HOT int ftc_request_open(struct ftc_comm *comm, ftc_request **place, struct 
     struct ftc_posted *p = NULL;
     int rc = make(comm, place, &p);
 
-    if (rc == FTC_SUCCESS)
-        *c = &p->collective;
+    if (rc != FTC_SUCCESS)
+        return rc;
+    ftc_collective_clear(&p->collective);
+    *c = &p->collective;
     return rc;
 }
 
@@ -223,6 +224,7 @@ static int make_child(struct ftc_comm *comm, const struct ftc_making *making, ft
 
     if (rc != FTC_SUCCESS)
         return rc;
+    ftc_collective_clear(&p->collective);
     p->makes = true;
     p->making = *making;
     p->collective.call.signature = *ftc_making_signature(making->creation);
@@ -265,6 +267,7 @@ FTC_API int ftc_ivalidate_global(ftc_comm *comm, int *failed_count, ftc_request 
 
     if (rc != FTC_SUCCESS)
         return rc;
+    ftc_collective_clear(&p->collective);
     p->failed_count = failed_count;
     p->makes = ftc_comm_is_revoked(comm);
     p->making.validate = &validate;
