@@ -131,4 +131,24 @@ static inline int ftc_mpi_fast_recv(void *buf, MPI_Count count, MPI_Datatype dat
     return error == FTC_SUCCESS ? MPI_SUCCESS : ftc_mpi_message_outcome(c, error);
 }
 
+static inline int ftc_mpi_fast_isend(const void *buf, MPI_Count count, MPI_Datatype datatype,
+                                     int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    struct ftc_mpi_comm *c = ftc_mpi_fast_comm(comm);
+    ptrdiff_t bytes = ftc_mpi_fast_bytes(c, buf, count, datatype, dest);
+    if (bytes < 0 || dest < 0 || tag < 0)
+        return FTC_MPI_SLOW;
+    return ftc_mpi_plain_start(c, false, (void *)buf, (size_t)bytes, dest, tag, request);
+}
+
+static inline int ftc_mpi_fast_irecv(void *buf, MPI_Count count, MPI_Datatype datatype, int source,
+                                     int tag, MPI_Comm comm, MPI_Request *request)
+{
+    struct ftc_mpi_comm *c = ftc_mpi_fast_comm(comm);
+    ptrdiff_t bytes = ftc_mpi_fast_bytes(c, buf, count, datatype, source);
+    if (bytes < 0 || source < MPI_ANY_SOURCE || tag < MPI_ANY_TAG || tag == -1)
+        return FTC_MPI_SLOW;
+    return ftc_mpi_plain_start(c, true, buf, (size_t)bytes, source, tag, request);
+}
+
 #endif

@@ -17,7 +17,8 @@ struct ftc_mpi_operation {
     /* They have ended, and `error` is the first error of ftcoll: the results go to their places.
      * Returns what the program gets. Or it goes on, and stores the next request of ftcoll. */
     int (*finish)(struct ftc_mpi_request *request, int error);
-    /* Frees what it has. It is not under way. */
+    /* Frees what it has. It is not under way. NULL: it has nothing, and is not longer than
+     * struct ftc_mpi_request. */
     void (*release)(struct ftc_mpi_request *request);
     /* NULL: it can neither be cancelled nor given up while it is under way. */
     int (*cancel)(struct ftc_mpi_request *request);
@@ -29,6 +30,7 @@ struct ftc_mpi_request {
     const struct ftc_mpi_operation *operation;
     struct ftc_mpi_comm *comm; /* with a reference */
     bool persistent;
+    bool receives;          /* on the short way (plain.c) */
     bool active;            /* it was started, and its result was not handed over */
     ftc_request *native[2]; /* what is under way: a receive or a collective, and a send */
     ftc_status got;         /* of the receive */
@@ -46,6 +48,8 @@ struct ftc_mpi_request {
  * struct ftc_mpi_request. */
 void *ftc_mpi_request_new(const struct ftc_mpi_operation *operation, struct ftc_mpi_comm *comm,
                           size_t bytes);
+/* It was started with the result `rc`. Stores its handle, or it is gone. Returns `rc`. */
+int ftc_mpi_request_started(struct ftc_mpi_request *request, int rc, MPI_Request *handle);
 /* Starts the request, and stores its handle. If that fails, the request is gone. */
 int ftc_mpi_request_give(struct ftc_mpi_request *request, MPI_Request *handle);
 /* The same; with handle == NULL it waits for the end. */

@@ -153,7 +153,7 @@ static void release_transfer(struct ftc_mpi_request *request)
     ftc_mpi_side_release(&t->recv);
 }
 
-static int cancel_transfer(struct ftc_mpi_request *request)
+int ftc_mpi_message_cancel(struct ftc_mpi_request *request)
 {
     int error = FTC_SUCCESS;
     for (int i = 0; i < 2; i++)
@@ -228,7 +228,7 @@ static void take_matched(struct transfer *t, struct ftc_mpi_matched *matched, MP
 static int make(const struct ftc_mpi_message *m, bool persistent, struct transfer **out)
 {
     static const struct ftc_mpi_operation operation = {start_transfer, finish_transfer,
-                                                       release_transfer, cancel_transfer};
+                                                       release_transfer, ftc_mpi_message_cancel};
     struct ftc_mpi_comm *comm;
     struct ftc_mpi_matched *matched;
     int rc = open_comm(m, &comm, &matched);

@@ -35,6 +35,12 @@ int ftc_mpi_message_run(const struct ftc_mpi_message *call);
 int ftc_mpi_message_start(const struct ftc_mpi_message *call, MPI_Request *request);
 int ftc_mpi_message_init(const struct ftc_mpi_message *call, MPI_Info info, MPI_Request *request);
 
+/* Starts a receive, or a send, of bytes that are given as they are. */
+int ftc_mpi_plain_start(struct ftc_mpi_comm *comm, bool receives, void *buf, size_t bytes, int peer,
+                        int tag, MPI_Request *request);
+struct ftc_mpi_request;
+int ftc_mpi_message_cancel(struct ftc_mpi_request *request);
+
 /* A message that a probe has taken for a receive. */
 struct ftc_mpi_matched {
     struct ftc_mpi_object object;
