@@ -117,8 +117,8 @@ static int spread(int count, const int factors[])
     return factors[0] - factors[count - 1];
 }
 
-/* The best division has the least between its largest and its smallest factor. Among such the larger
- * smallest one wins, then the larger second smallest one, and so on. */
+/* The best division has the least between its largest and its smallest factor. Among such the
+ * larger smallest one wins, then the larger second smallest one, and so on. */
 static bool is_better(const struct division *d)
 {
     int at = d->count - 1;
