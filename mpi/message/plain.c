@@ -1,5 +1,5 @@
-/* The short way of sends and receives that do not block: bytes are given as they are, and one thread
- * calls at a time. */
+/* The short way of sends and receives that do not block: bytes are given as they are, and one
+ * thread calls at a time. */
 #include "mpi/message/message.h"
 
 #include "mpi/comm/request.h"
