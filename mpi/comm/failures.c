@@ -194,10 +194,3 @@ void ftc_mpi_failures_note_masked(void)
             ftc_note_masked(world->native, ranks[i].rank);
     free(ranks);
 }
-
-bool ftc_mpi_comm_passes(struct ftc_mpi_comm *c)
-{
-    int count, acked;
-    return !c->raises && ftc_validate_local(c->native, &count) == FTC_SUCCESS &&
-           count < c->size - 1 && ftc_mpi_comm_ack_failed(c, count, &acked) == MPI_SUCCESS;
-}
