@@ -251,14 +251,14 @@ static int make(const struct ftc_mpi_message *m, bool persistent, struct transfe
 
 int ftc_mpi_message_start(const struct ftc_mpi_message *m, MPI_Request *request)
 {
-    struct transfer *t;
+    struct transfer *t = NULL;
     int rc = make(m, false, &t);
     return rc == MPI_SUCCESS ? ftc_mpi_request_give(&t->request, request) : rc;
 }
 
 int ftc_mpi_message_init(const struct ftc_mpi_message *m, MPI_Info info, MPI_Request *request)
 {
-    struct transfer *t;
+    struct transfer *t = NULL;
     (void)info;
     int rc = make(m, true, &t);
     if (rc == MPI_SUCCESS)
