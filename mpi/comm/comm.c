@@ -100,6 +100,14 @@ struct ftc_mpi_group *ftc_mpi_comm_side(struct ftc_mpi_comm *comm, bool remote)
     return *group;
 }
 
+/* The program is told that these ranks have failed. */
+static void tell(const ftc_comm *native, int count, const int ranks[])
+{
+    struct ftc_mpi_process *process = &ftc_mpi_process;
+    for (int i = 0; i < count; i++)
+        process->told[ftc_comm_translate(native, ranks[i], process->world->native)] = true;
+}
+
 int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int error)
 {
     if (error == FTC_ERR_REVOKED)
@@ -109,7 +117,7 @@ int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int 
     ftc_report report = {.struct_size = sizeof report};
     if (ftc_last_report(native, &report) != FTC_SUCCESS || report.failed_count == 0)
         return MPI_SUCCESS;
-    ftc_mpi_failures_tell(native, report.failed_count, report.failed);
+    tell(native, report.failed_count, report.failed);
     return ftc_mpi_error(MPIX_ERR_PROC_FAILED,
                          "%d of %d ranks have failed, rank %d the first; "
                          "the survivors have the same result",

@@ -118,9 +118,7 @@ static inline void ftc_mpi_comm_leave(struct ftc_mpi_comm *comm)
  * `comm`, and its report names one, MPIX_ERR_PROC_FAILED. The caller has entered. */
 int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int error);
 
-/* The program is told that these ranks of `native` have failed. */
-void ftc_mpi_failures_tell(const ftc_comm *native, int count, const int ranks[]);
-/* Notes all other failures for the report of the job. */
+/* Notes the failures of which the program was not told, for the report of the job. */
 void ftc_mpi_failures_note_masked(void);
 /* A failure interrupts a receive or a probe of any source. True: it is masked, other ranks live,
  * and the failures that are known interrupt nothing any more. The caller has entered. */

@@ -175,13 +175,6 @@ int ftc_mpi_comm_failure_ack(struct ftc_mpi_comm *c)
     return ftc_mpi_comm_ack_failed(c, c->size, &acked);
 }
 
-void ftc_mpi_failures_tell(const ftc_comm *native, int count, const int ranks[])
-{
-    struct ftc_mpi_process *process = &ftc_mpi_process;
-    for (int i = 0; i < count; i++)
-        process->told[ftc_comm_translate(native, ranks[i], process->world->native)] = true;
-}
-
 void ftc_mpi_failures_note_masked(void)
 {
     int count;
