@@ -15,16 +15,15 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "node/segment/board_memory.h"
 #include "tests/system/groups_storm_calls.h"
+#include "tests/system/storm_death.h"
 
 #define SLOTS     6
 #define BATCH     8
@@ -41,61 +40,10 @@ struct track {
     int wasted;
 };
 
-struct death {
-    int step, how;
-    bool in_large; /* the step has come, and it dies in the next large call */
-};
-
 static struct death death = {.step = -1};
+static bool dies_in_large; /* the step of the death has come, and it dies in the next large call */
 
 /* --- dying --- */
-
-static void on_alarm(int signal)
-{
-    (void)signal;
-    if (death.how == 0)
-        _exit(3);
-    kill(getpid(), death.how);
-}
-
-static void die_in(int us)
-{
-    struct itimerval timer = {.it_value = {.tv_sec = us / 1000000, .tv_usec = us % 1000000}};
-
-    if (death.how == SIGSEGV) /* a sanitizer's handler may wait for a lock that was held just now */
-        signal(SIGSEGV, SIG_DFL);
-    signal(SIGALRM, on_alarm);
-    setitimer(ITIMER_REAL, &timer, NULL);
-}
-
-static int way(const char *name)
-{
-    static const struct {
-        const char *name;
-        int how;
-    } ways[] = {
-        {"kill", SIGKILL}, {"stop", SIGSTOP}, {"exit", 0}, {"abort", SIGABRT}, {"segv", SIGSEGV}};
-
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-        if (strcmp(name, ways[i].name) == 0)
-            return ways[i].how;
-    exit(2);
-}
-
-static void take_orders(int rank, int count, char **orders)
-{
-    for (int i = 0; i < count; i++) {
-        int who, step;
-        char how[8];
-        if (sscanf(orders[i], "%d:%d:%7s", &who, &step, how) != 3)
-            exit(2);
-        if (who != rank)
-            continue;
-        death = (struct death){.step = step, .how = way(how)};
-        if (step < 0)
-            die_in(-step);
-    }
-}
 
 /* At once, soon, or in the next call that moves large blocks. */
 static void maybe_die(const struct track *track, int step)
@@ -103,9 +51,9 @@ static void maybe_die(const struct track *track, int step)
     if (track->number != 0 || step != death.step)
         return;
     uint64_t dice = call_draw(track->salt, 77 + (uint64_t)track->rank);
-    death.in_large = dice % 4 >= 2;
-    if (!death.in_large)
-        die_in(dice % 4 == 0 ? 1 : 1 + (int)(dice / 4 % 2000));
+    dies_in_large = dice % 4 >= 2;
+    if (!dies_in_large)
+        death_in(dice % 4 == 0 ? 1 : 1 + (int)(dice / 4 % 2000), death.how);
     while (dice % 4 == 0)
         pause();
 }
@@ -113,12 +61,12 @@ static void maybe_die(const struct track *track, int step)
 /* Such a call may copy between the memories of members. */
 static void maybe_die_in(const struct call *call)
 {
-    if (!death.in_large || call->kind < GROUP_BLOCKS || call->kind == GROUP_SCATTER ||
+    if (!dies_in_large || call->kind < GROUP_BLOCKS || call->kind == GROUP_SCATTER ||
         call->words * sizeof(uint64_t) < FTC_BOARD_DIRECT)
         return;
-    death.in_large = false;
+    dies_in_large = false;
     uint64_t dice = call_draw(call->salt, 77 + (uint64_t)ftc_rank(call->world));
-    die_in(1 + (int)(dice / 8 % (100u << dice % 8)));
+    death_in(1 + (int)(dice / 8 % (100u << dice % 8)), death.how);
 }
 
 /* --- slots --- */
@@ -553,7 +501,8 @@ int main(int argc, char **argv)
     uint64_t seed = strtoull(argv[1], NULL, 10);
     int steps = atoi(argv[2]), count = group_tracks(seed);
     struct group_record *records = open_records(argv[3], ftc_rank(world), steps);
-    take_orders(ftc_rank(world), argc - 4, argv + 4);
+    for (int i = 4; i < argc; i++)
+        death_order(&death, ftc_rank(world), argv[i]);
     for (int i = 0; i < count; i++)
         tracks[i] = new_track(world, seed, steps, i, records);
     if (count > 1 && pthread_create(&thread, NULL, run_track, &tracks[1]) != 0)

@@ -12,10 +12,7 @@
 
 uint64_t call_draw(uint64_t salt, uint64_t what)
 {
-    uint64_t state = salt * 1000003u + what;
-
-    (void)record_random(&state);
-    return record_random(&state);
+    return record_draw(salt, what);
 }
 
 uint64_t call_members(ftc_comm *comm, ftc_comm *world)

@@ -49,6 +49,15 @@ static inline uint64_t record_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+/* A number that is drawn alike from `salt` and `what`. */
+static inline uint64_t record_draw(uint64_t salt, uint64_t what)
+{
+    uint64_t state = salt * 1000003u + what;
+
+    (void)record_random(&state);
+    return record_random(&state);
+}
+
 /* A plain reduce or gather gives a result to its root alone, so there is nothing to compare. */
 static inline int record_is_reduce(uint32_t kind)
 {

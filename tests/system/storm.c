@@ -12,7 +12,7 @@
  *                         else every second run is by messages, at random
  *   STORM_TRANSPORT=shm|tcp|...
  *                         transport.order; else at random
- *   STORM_KIND=plain|groups|gossip|vote|checksum
+ *   STORM_KIND=plain|groups|messages|gossip|vote|checksum
  *                         storm_strikes.c; else at random
  *   STORM_NODES=N         number of nodes, if there are enough ranks for them; else at random
  *   STORM_RANKS=N         most ranks; else 64
@@ -190,24 +190,28 @@ static void add_rules(const struct run *run, struct totals *totals)
     }
 }
 
-static const struct record *map_records(const struct run *run, int rank)
+const void *storm_map_records(const struct run *run, int rank, size_t size)
 {
     char path[300];
-    size_t size = (size_t)run->operations * sizeof(struct record);
 
     snprintf(path, sizeof(path), "%s/%d", run->directory, rank);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
-    const struct record *records = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    const void *records = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     return records == MAP_FAILED ? NULL : records;
+}
+
+static const struct record *map_records(const struct run *run, int rank)
+{
+    return storm_map_records(run, rank, (size_t)run->operations * sizeof(struct record));
 }
 
 /* Checks one survivor's record by itself. */
 static bool judge_record(const struct run *run, int rank, const struct record *record)
 {
-    uint64_t all = run->n == 64 ? ~0ull : (1ull << run->n) - 1, alive = all & ~run->failed;
+    uint64_t alive = storm_alive(run), all = alive | run->failed;
     const char *what = NULL;
 
     if (!record->done)
@@ -289,6 +293,8 @@ static bool judge_survivors(const struct run *run, struct totals *totals)
 {
     if (run->kind == STORM_GROUPS)
         return storm_groups_judge(run);
+    if (run->kind == STORM_MESSAGES)
+        return storm_messages_judge(run, totals);
     int first = 0;
     bool good = true;
 

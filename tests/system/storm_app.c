@@ -11,18 +11,17 @@
  *   flipped:OP   a bit flips in OP, a reduce or allreduce whose results are compared
  */
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "ftcoll.h"
 #include "tests/system/record.h"
 #include "tests/system/storm_blocks.h"
+#include "tests/system/storm_death.h"
 #include "tests/system/storm_gossip.h"
 
 #define LARGEST   ((4u << 20) + 70000u) /* bytes */
@@ -34,7 +33,7 @@ struct app {
     int rank, size, operations;
     struct record *records;
     void *input, *result; /* LARGEST bytes each */
-    int die_before, die_how;
+    struct death death;
     bool gossip, flips;
     uint64_t flipped; /* bit set of operations */
 };
@@ -57,39 +56,6 @@ static uint64_t hash_bytes(const void *bytes, size_t size)
     return hash | 1;
 }
 
-static void die(int how)
-{
-    if (how == 0)
-        exit(3);
-    if (how == SIGSEGV)
-        signal(SIGSEGV, SIG_DFL);
-    raise(how);
-}
-
-static int way(const char *name)
-{
-    static const struct {
-        const char *name;
-        int how;
-    } ways[] = {
-        {"kill", SIGKILL}, {"stop", SIGSTOP}, {"exit", 0}, {"abort", SIGABRT}, {"segv", SIGSEGV}};
-
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-        if (strcmp(name, ways[i].name) == 0)
-            return ways[i].how;
-    exit(2);
-}
-
-static int alarm_how;
-
-static void on_alarm(int signal)
-{
-    (void)signal;
-    if (alarm_how == 0)
-        _exit(3);
-    kill(getpid(), alarm_how);
-}
-
 static bool take_word(struct app *app, const char *word)
 {
     unsigned op;
@@ -106,30 +72,10 @@ static bool take_word(struct app *app, const char *word)
 
 static void take_orders(struct app *app, int count, char **orders)
 {
-    app->die_before = -1;
-    for (int i = 0; i < count; i++) {
-        int rank, op;
-        char how[8];
-        if (take_word(app, orders[i]))
-            continue;
-        if (sscanf(orders[i], "%d:%d:%7s", &rank, &op, how) != 3)
-            exit(2);
-        if (rank != app->rank)
-            continue;
-        if (op >= 0) {
-            app->die_before = op;
-            app->die_how = way(how);
-        } else {
-            struct itimerval timer = {
-                .it_value = {.tv_sec = -op / 1000000, .tv_usec = -op % 1000000}};
-            alarm_how = way(how);
-            if (alarm_how ==
-                SIGSEGV) /* a sanitizer's handler may wait for a lock that was held just now */
-                signal(SIGSEGV, SIG_DFL);
-            signal(SIGALRM, on_alarm);
-            setitimer(ITIMER_REAL, &timer, NULL);
-        }
-    }
+    app->death.step = -1;
+    for (int i = 0; i < count; i++)
+        if (!take_word(app, orders[i]))
+            death_order(&app->death, app->rank, orders[i]);
 }
 
 static void take_report(const struct app *app, uint32_t op, struct record *record)
@@ -466,8 +412,8 @@ int main(int argc, char **argv)
     open_records(&app, argv[3]);
     take_orders(&app, argc - 4, argv + 4);
     for (int op = 0; op < app.operations; op++) {
-        if (op == app.die_before)
-            die(app.die_how);
+        if (op == app.death.step)
+            death_now(app.death.how);
         run_one(&app, (uint32_t)op);
     }
     if (ftc_finalize(app.world) != FTC_SUCCESS) {

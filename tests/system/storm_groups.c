@@ -1,31 +1,16 @@
 /* Judges runs of the storm of communicators: the records of groups_storm_app. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "include/ftcoll.h"
 #include "tests/system/group_record.h"
 #include "tests/system/storm_run.h"
 
-static uint64_t alive_in(const struct run *run)
-{
-    return (run->n == 64 ? ~0ull : (1ull << run->n) - 1) & ~run->failed;
-}
-
 static const struct group_record *map_records(const struct run *run, int rank)
 {
-    char path[300];
-
-    snprintf(path, sizeof(path), "%s/%d", run->directory, rank);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    void *records = mmap(NULL, group_records(run->operations) * sizeof(struct group_record),
-                         PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    return records == MAP_FAILED ? NULL : records;
+    return storm_map_records(run, rank,
+                             group_records(run->operations) * sizeof(struct group_record));
 }
 
 static bool has_all_inputs(enum group_kind kind)
@@ -51,7 +36,7 @@ static const char *judge_child(const struct run *run, const struct group_record 
 {
     if ((r->child & ~r->wanted) != 0)
         return "made a child with a rank that should not be in it";
-    if (r->status == FTC_SUCCESS && !r->loose && (r->wanted & alive_in(run) & ~r->child) != 0)
+    if (r->status == FTC_SUCCESS && !r->loose && (r->wanted & storm_alive(run) & ~r->child) != 0)
         return "made a child without a survivor";
     if (r->kind == GROUP_DUP && r->status == FTC_SUCCESS && r->child != r->wanted)
         return "made a copy that is not complete";
@@ -61,7 +46,7 @@ static const char *judge_child(const struct run *run, const struct group_record 
 /* What is wrong with a survivor's record by itself; NULL: nothing. */
 static const char *judge_record(const struct run *run, const struct group_record *r)
 {
-    uint64_t alive = alive_in(run) & r->members;
+    uint64_t alive = storm_alive(run) & r->members;
 
     if (!r->done)
         return "was not finished";
@@ -156,7 +141,7 @@ static bool judge_pair(const struct run *run, const struct group_record *const o
 bool storm_groups_judge(const struct run *run)
 {
     const struct group_record *of[64] = {NULL};
-    uint64_t alive = alive_in(run);
+    uint64_t alive = storm_alive(run);
     bool good = alive != 0;
 
     if (!good)

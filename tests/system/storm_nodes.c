@@ -89,7 +89,8 @@ void storm_nodes(struct run *run)
     run->nodes = draw_nodes(run, &state);
     if (run->nodes < 2)
         return;
-    bool strike = below(&state, 2) == 0 && run->nodes >= LEAST_STRUCK && run->kind == STORM_PLAIN;
+    bool strike = below(&state, 2) == 0 && run->nodes >= LEAST_STRUCK &&
+                  (run->kind == STORM_PLAIN || run->kind == STORM_MESSAGES);
     if (strike)
         plan_strike(run, &state);
     storm_argument(run, "--engine=local");

@@ -284,7 +284,7 @@ static void plan_deaths(struct run *run)
                            pick_way(run));
         } else {
             int us = 1 + (int)pick(run, 60000);
-            if (run->kind == STORM_GROUPS)
+            if (run->kind == STORM_GROUPS || run->kind == STORM_MESSAGES)
                 us *= 8; /* these runs take longer */
             storm_argument(run, "%d:%d:%s", rank, -us, pick_way(run));
         }

@@ -14,6 +14,8 @@ enum storm_kind {
     STORM_PLAIN,
     /* Communicators come, go and are revoked. Only STORM_KIND chooses this. */
     STORM_GROUPS,
+    /* Ranks send each other messages. Only STORM_KIND chooses this. */
+    STORM_MESSAGES,
     /* Some operations aggregate by gossip; messages get lost, bits flip. */
     STORM_GOSSIP,
     /* Bits flip in reduces and allreduces, whose results are compared. */
@@ -22,6 +24,8 @@ enum storm_kind {
     STORM_CHECKSUM,
     STORM_KINDS
 };
+
+struct totals;
 
 struct run {
     uint64_t seed, state;
@@ -68,6 +72,15 @@ void storm_nodes_settings(struct run *run);
 void storm_nodes_strike(struct run *run, pid_t front, uint64_t now_us);
 /* storm_groups.c: do the survivors of a run with communicators agree? */
 bool storm_groups_judge(const struct run *run);
+/* storm_messages.c: the same for a run with messages. */
+bool storm_messages_judge(const struct run *run, struct totals *totals);
+/* The ranks that survived. */
+static inline uint64_t storm_alive(const struct run *run)
+{
+    return (run->n == 64 ? ~0ull : (1ull << run->n) - 1) & ~run->failed;
+}
+/* storm.c: what a rank wrote, `size` bytes; NULL if it wrote nothing. */
+const void *storm_map_records(const struct run *run, int rank, size_t size);
 /* storm.c: says what is wrong with the run, and how to run it again. */
 void storm_complain(const struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -13,7 +13,8 @@
 /* In ranks. Where more ranks share few cores, heartbeats stand still under the load. */
 #define MOST_GOSSIP 33
 
-static const char *const kinds[STORM_KINDS] = {"plain", "groups", "gossip", "vote", "checksum"};
+static const char *const kinds[STORM_KINDS] = {"plain",  "groups", "messages",
+                                               "gossip", "vote",   "checksum"};
 
 static uint64_t begin(const struct run *run)
 {
@@ -34,7 +35,8 @@ static enum storm_kind draw_kind(uint64_t *state)
     for (int kind = 0; forced != NULL; kind++) {
         if (kind == STORM_KINDS) {
             fprintf(stderr,
-                    "storm: STORM_KIND=%s: wanted is plain, groups, gossip, vote or checksum\n",
+                    "storm: STORM_KIND=%s: wanted is plain, groups, messages, gossip, vote or "
+                    "checksum\n",
                     forced);
             exit(2);
         }
@@ -250,7 +252,7 @@ void storm_strikes(struct run *run)
 {
     uint64_t state = ~begin(run);
 
-    if (run->kind <= STORM_GROUPS)
+    if (run->kind <= STORM_MESSAGES)
         return;
     if (run->kind == STORM_GOSSIP) {
         plan_gossip(run, &state);

@@ -11,6 +11,8 @@
 
 static void print_kinds(const struct totals *totals)
 {
+    printf("%llu messages received, %llu waits that ended by a death\n",
+           (unsigned long long)totals->received, (unsigned long long)totals->ended);
     printf("%llu with gossip: %llu of %llu operations converged; %llu with votes, "
            "%llu with checksums: %llu ranks left\n",
            (unsigned long long)totals->of_kind[STORM_GOSSIP], (unsigned long long)totals->converged,

@@ -13,8 +13,9 @@ struct totals {
     uint64_t deaths, runs, messages;                  /* messages: runs by messages */
     uint64_t of_kind[STORM_KINDS], gossip, converged; /* operations */
     uint64_t damaged;                                 /* ranks that left because of damage */
-    uint64_t several, lost; /* several: runs of several nodes; lost: nodes that were struck */
-    uint64_t unreported;    /* runs where the struck agent was the last one */
+    uint64_t received, ended; /* messages that came; waits that ended by a death */
+    uint64_t several, lost;   /* several: runs of several nodes; lost: nodes that were struck */
+    uint64_t unreported;      /* runs where the struck agent was the last one */
 };
 
 void print_totals(const struct totals *totals);
