@@ -44,6 +44,12 @@ run_app() {
     run_app 5 5 communicators
 }
 
+@test "two groups, and what goes from one to the other" {
+    run_app 5 5 intercommunicators
+    run_app 4 4 intercommunicators
+    run_app 4 3 crossing_death
+}
+
 @test "neighbours, also where one is a neighbour twice" {
     local ranks
     for ranks in 1 2 5; do

@@ -299,6 +299,99 @@ static void masked(void)
         CHECK(all[r] == (r == 1 ? -1 : r));
 }
 
+/* An intercommunicator of the even ranks and the odd ones. */
+static MPI_Comm halves(MPI_Comm *half)
+{
+    MPI_Comm both;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, half);
+    MPI_Intercomm_create(*half, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &both);
+    return both;
+}
+
+/* What goes from one group to the other, by one root, by all, and combined. */
+static void cross(MPI_Comm both)
+{
+    int local, own, remote, sum, value = rank, root = MPI_PROC_NULL, others = 0;
+    int got[8] = {0};
+    MPI_Comm_rank(both, &own);
+    MPI_Comm_size(both, &local);
+    MPI_Comm_remote_size(both, &remote);
+    for (int i = 0; i < size; i++)
+        others += i % 2 != rank % 2 ? i : 0;
+    if (rank % 2 == 1)
+        root = 0;
+    else if (own == 0)
+        root = MPI_ROOT;
+    MPI_Bcast(&value, 1, MPI_INT, root, both);
+    CHECK(value == (rank % 2 == 1 ? 0 : rank));
+    MPI_Gather(&rank, 1, MPI_INT, got, 1, MPI_INT, root, both);
+    for (int i = 0; i < remote && root == MPI_ROOT; i++)
+        CHECK(got[i] == 2 * i + 1);
+    MPI_Allgather(&rank, 1, MPI_INT, got, 1, MPI_INT, both);
+    for (int i = 0; i < remote; i++)
+        CHECK(got[i] == 2 * i + 1 - rank % 2);
+    MPI_Request request;
+    MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, both, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(sum == others);
+    sum = 0;
+    MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, root, both);
+    CHECK(sum == (root == MPI_ROOT ? others : 0));
+    CHECK(MPI_Barrier(both) == MPI_SUCCESS);
+}
+
+static void intercommunicators(void)
+{
+    int flag, n, value = -1, result;
+    MPI_Comm half, both = halves(&half), copy, merged, part;
+    MPI_Status status;
+    MPI_Comm_test_inter(both, &flag);
+    CHECK(flag);
+    cross(both);
+    MPI_Comm_dup(both, &copy);
+    MPI_Comm_compare(both, copy, &result);
+    CHECK(result == MPI_CONGRUENT);
+    cross(copy);
+    if (rank < 2) { /* the first ranks of the groups */
+        MPI_Sendrecv(&rank, 1, MPI_INT, 0, 3, &value, 1, MPI_INT, MPI_ANY_SOURCE, 3, copy, &status);
+        CHECK(value == 1 - rank && status.MPI_SOURCE == 0);
+    }
+    MPI_Intercomm_merge(both, rank % 2 == 0, &merged); /* odd ranks first */
+    MPI_Comm_rank(merged, &n);
+    CHECK(n == (rank % 2 == 1 ? rank / 2 : size / 2 + rank / 2));
+    MPI_Comm_split(both, rank < 2, 0, &part); /* the first rank of each group, and the others */
+    MPI_Comm_remote_size(part, &n);
+    CHECK(n == (rank < 2 ? 1 : rank % 2 == 0 ? size / 2 - 1 : (size + 1) / 2 - 1));
+    MPI_Comm_free(&part);
+    MPI_Comm_split(both, rank % 2, 0, &part); /* no part has ranks of both */
+    CHECK(part == MPI_COMM_NULL);
+    MPI_Comm_free(&merged);
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&half);
+}
+
+/* A group goes on without the dead rank of the other one; where that was the root, it is told. */
+static void crossing_death(void)
+{
+    int sum = 0, value = 0, rc = MPI_SUCCESS;
+    MPI_Comm half, both = halves(&half), left;
+    MPI_Comm_set_errhandler(both, MPI_ERRORS_RETURN);
+    die(1);
+    while (rc == MPI_SUCCESS)
+        rc = MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, both);
+    CHECK(rc == MPIX_ERR_PROC_FAILED);
+    CHECK(sum == (rank % 2 == 0 ? 3 : 2)); /* of the ranks 0, 2 and 3 */
+    rc = MPI_Bcast(&value, 1, MPI_INT, rank % 2 == 0 ? 0 : MPI_PROC_NULL, both);
+    CHECK(rc == MPIX_ERR_PROC_FAILED);
+    CHECK(MPIX_Comm_shrink(both, &left) == MPI_SUCCESS);
+    CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, left) == MPI_SUCCESS);
+    CHECK(sum == (rank % 2 == 0 ? 3 : 2));
+    MPI_Comm_free(&left);
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&half);
+}
+
 /* The program handles errors: it is told at every survivor, shrinks, and goes on. */
 static void raised(void)
 {
@@ -315,6 +408,9 @@ static void raised(void)
     CHECK(sum == size * (size - 1) / 2 - 1); /* the result is there nevertheless */
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPIX_ERR_PROC_FAILED);
     CHECK(MPI_Bcast(&sum, 1, MPI_INT, 1, MPI_COMM_WORLD) == MPIX_ERR_PROC_FAILED);
+    CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &ok) == MPIX_ERR_PROC_FAILED);
+    CHECK(ok == (2 & 4 & 5)); /* the flag is agreed on nevertheless */
+    ok = rank + 2;
     MPIX_Comm_failure_ack(MPI_COMM_WORLD);
     MPIX_Comm_failure_get_acked(MPI_COMM_WORLD, &failed);
     MPI_Group_size(failed, &n);
@@ -353,6 +449,8 @@ static const struct {
     {"persistent", persistent},
     {"communicators", communicators},
     {"neighbours", neighbours},
+    {"intercommunicators", intercommunicators},
+    {"crossing_death", crossing_death},
     {"masked", masked},
     {"raised", raised},
     {"fatal", fatal},

@@ -214,7 +214,8 @@ static int go_on_without_the_dead(struct storm *storm, int step)
         if (storm->comm != MPI_COMM_WORLD)
             MPI_Comm_free(&storm->comm);
         storm->comm = left;
-        if (MPIX_Comm_agree(left, &flag) != MPI_SUCCESS || flag != 1)
+        int rc = MPIX_Comm_agree(left, &flag); /* it raises what nobody has acknowledged */
+        if ((rc != MPI_SUCCESS && rc != MPIX_ERR_PROC_FAILED) || flag != 1)
             fail(storm, step, "cannot agree");
     } while (MPI_Allreduce(&step, &agreed, 1, MPI_INT, MPI_MIN, left) != MPI_SUCCESS);
     return agreed;
