@@ -84,8 +84,10 @@ static int *places(const struct ftc_mpi_group *group, int *length)
 int ftc_mpi_group_translate_ranks(struct ftc_mpi_group *group1, int n, const int ranks1[],
                                   struct ftc_mpi_group *group2, int ranks2[])
 {
-    int length, *place = places(group2, &length), rc = MPI_SUCCESS;
-    if (place == NULL)
+    int length, *place, rc = MPI_SUCCESS;
+    if (n > 0 && (ranks1 == NULL || ranks2 == NULL))
+        return ftc_mpi_error(MPI_ERR_ARG, "an array of ranks is NULL");
+    if ((place = places(group2, &length)) == NULL)
         return ftc_mpi_no_memory();
     for (int i = 0; i < n && rc == MPI_SUCCESS; i++) {
         int world = ranks1[i] >= 0 && ranks1[i] < group1->size ? group1->ranks[ranks1[i]] : -1;

@@ -114,6 +114,9 @@ int ftc_mpi_reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count,
 {
     struct ftc_mpi_op *object;
     int rc = ftc_mpi_type_check(type, count);
+    if (rc == MPI_SUCCESS && count > 0 &&
+        (inbuf == inoutbuf || inbuf == MPI_IN_PLACE || inoutbuf == MPI_IN_PLACE))
+        rc = ftc_mpi_error(MPI_ERR_BUFFER, "it needs two buffers");
     if (rc == MPI_SUCCESS)
         rc = ftc_mpi_op_open(op, type, &object);
     if (rc == MPI_SUCCESS && count > 0)
