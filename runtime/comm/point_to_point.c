@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/error.h"
 #include "collectives/frame.h"
 #include "runtime/comm/algorithm.h"
@@ -247,8 +246,8 @@ bool ftc_comm_start_lightly(struct ftc_comm *comm, struct ftc_transfer *transfer
 }
 
 /* A caller that has not come in looks so many times for a message. It is a short while, because
- * READY and END would ring the progress thread meanwhile. */
-#define LOOKS 100
+ * READY and END would ring the progress thread meanwhile, and so it does not pause. */
+#define LOOKS 200
 
 /* Only where no other caller is in the library: that one may wait for the same messages. */
 static bool may_await(const struct ftc_process *process)
@@ -268,7 +267,6 @@ FTC_HOT bool ftc_comm_await_lightly(struct ftc_comm *comm, const struct ftc_tran
     while (looks > 0) {
         if (!ftc_progress_receive(process, &comm->driven, FTC_FRAME_POINT_TO_POINT, &other)) {
             looks--;
-            ftc_cpu_relax();
             continue;
         }
         if (other || ftc_transfer_has_ended(transfer) || comm->driven.copies)

@@ -178,10 +178,9 @@ static int awaited(const struct ftc_process *process)
     return rank;
 }
 
-static void take_message(struct ftc_process *process, int from, struct ftc_buffer *message)
+static void take_message(struct ftc_process *process, struct ftc_driven *driven, int from,
+                         struct ftc_buffer *message)
 {
-    struct ftc_driven *driven = find(process, message);
-
     if (driven == NULL || ftc_frame_kind(message) == FTC_FRAME_COMMUNICATOR)
         process->engine_ops->receive(process, from, message);
     else
@@ -189,10 +188,11 @@ static void take_message(struct ftc_process *process, int from, struct ftc_buffe
 }
 
 /* What the transport has returned. */
-static void take_received(struct ftc_process *process, int rc, int from, struct ftc_buffer *message)
+static void take_received(struct ftc_process *process, int rc, struct ftc_driven *driven, int from,
+                          struct ftc_buffer *message)
 {
     if (rc == 1) {
-        take_message(process, from, message);
+        take_message(process, driven, from, message);
         ftc_buffer_unref(message);
     } else if (rc == FTC_ERR_PROTO) {
         ftc_progress_accuse(process, from, "sent a damaged message");
@@ -210,8 +210,9 @@ FTC_HOT bool ftc_progress_receive(struct ftc_process *process, const struct ftc_
 
     if (rc == 0)
         return false;
-    *other = rc != 1 || ftc_frame_kind(message) != kind || find(process, message) != of;
-    take_received(process, rc, from, message);
+    struct ftc_driven *driven = rc == 1 ? find(process, message) : NULL;
+    *other = driven != of || ftc_frame_kind(message) != kind;
+    take_received(process, rc, driven, from, message);
     return true;
 }
 
@@ -244,7 +245,7 @@ static bool step_message(struct ftc_process *process)
     }
     if (rc == 0)
         return false;
-    take_received(process, rc, from, message);
+    take_received(process, rc, rc == 1 ? find(process, message) : NULL, from, message);
     return true;
 }
 

@@ -17,10 +17,15 @@ static uint64_t frame_total(const struct ftc_frame *frame)
     return sizeof(frame->header) + frame->header.head + frame->header.value;
 }
 
+static size_t size_of(const struct ftc_value *value)
+{
+    return value != NULL && value->buffer != NULL ? value->size : 0;
+}
+
 static void frame_init(struct ftc_frame *frame, struct ftc_buffer *head,
                        const struct ftc_value *value, bool urgent)
 {
-    uint64_t size = value != NULL && value->buffer != NULL ? value->size : 0;
+    uint64_t size = size_of(value);
     *frame = (struct ftc_frame){.head = head, .urgent = urgent};
     frame->header = (struct ftc_frame_header){.magic = FTC_FRAME_MAGIC,
                                               .check = ftc_frame_check(head->size, size),
@@ -87,19 +92,20 @@ FTC_HOT static void announce(struct ftc_shm *shm, const struct ftc_shm_peer *pee
     ftc_bell_ring(shm->setup.bell, peer->rank, urgent);
 }
 
-/* Write a message into cells, if it is one for them. Returns as push() does. */
+/* Write a message into cells. Returns as push() does. */
 FTC_HOT static int push_cells(struct ftc_shm *shm, struct ftc_shm_peer *peer,
-                              const struct ftc_frame *frame)
+                              const struct ftc_buffer *head, const struct ftc_value *value,
+                              bool urgent)
 {
-    struct ftc_cells_sizes sizes = {(size_t)frame->header.head, (size_t)frame->header.value};
-    const void *value = sizes.value > 0 ? ftc_value_bytes(&frame->value) : NULL;
+    struct ftc_cells_sizes sizes = {head->size, size_of(value)};
+    const void *bytes = sizes.value > 0 ? ftc_value_bytes(value) : NULL;
     int rc;
 
     do
-        rc = ftc_cells_write(&peer->cells_out, sizes, frame->head->data, value);
+        rc = ftc_cells_write(&peer->cells_out, sizes, head->data, bytes);
     while (rc == 0 && ftc_cells_starve(&peer->cells_out, sizes.head + sizes.value));
     if (rc == 1)
-        announce(shm, peer, frame->urgent || peer->urgent_queued > 0);
+        announce(shm, peer, urgent || peer->urgent_queued > 0);
     return rc;
 }
 
@@ -123,7 +129,7 @@ static bool fits_cells(const struct ftc_frame *frame)
 static int push(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_frame *frame)
 {
     if (fits_cells(frame))
-        return push_cells(shm, peer, frame);
+        return push_cells(shm, peer, frame->head, &frame->value, frame->urgent);
     while (!frame->told) {
         int rc = ftc_cells_room(&peer->cells_out, 0);
         if (rc < 0)
@@ -173,8 +179,8 @@ static int channel(struct ftc_shm *shm, int to, struct ftc_shm_peer **out)
     return 1;
 }
 
-int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
-                 const struct ftc_value *value, bool urgent)
+FTC_HOT int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
+                         const struct ftc_value *value, bool urgent)
 {
     struct ftc_shm *shm = (struct ftc_shm *)transport;
     struct ftc_shm_peer *peer = NULL;
@@ -183,6 +189,9 @@ int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buffer *hea
     int rc = channel(shm, to, &peer);
     if (rc <= 0)
         return rc;
+    if (peer->first == NULL && head->size + size_of(value) <= FTC_CELLS_MOST &&
+        push_cells(shm, peer, head, value, urgent) == 1)
+        return 0;
     frame_init(&frame, head, value, urgent);
     if (peer->first != NULL) {
         ftc_shm_enqueue(shm, peer, &frame);
