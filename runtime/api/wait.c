@@ -94,12 +94,24 @@ struct watch {
     struct ftc_until until;
 };
 
-/* Has it ended, or is the wait for it interrupted (point-to-point.md, P8)? */
 static bool is_over(struct ftc_posted *p)
 {
-    if (!p->passes)
-        return ftc_queued_has_ended(&p->queued);
-    return ftc_transfer_has_ended(&p->transfer) || ftc_comm_interrupts(p->comm, &p->transfer);
+    return p->passes ? ftc_transfer_has_ended(&p->transfer) : ftc_queued_has_ended(&p->queued);
+}
+
+/* Is the wait for it interrupted (point-to-point.md, P8)? */
+static bool is_interrupted(struct ftc_posted *p)
+{
+    return p->passes && ftc_comm_interrupts(p->comm, &p->transfer);
+}
+
+/* The first request that is so; -1: none is. */
+static int find(const struct watch *watch, bool (*is_so)(struct ftc_posted *))
+{
+    for (int i = 0; i < watch->count; i++)
+        if (watch->requests[i] != NULL && is_so(ftc_posted_of(watch->requests[i])))
+            return i;
+    return -1;
 }
 
 static bool waits_for_self(struct ftc_posted *p)
@@ -126,11 +138,11 @@ static bool has_ended(struct ftc_comm *comm, void *arg)
 {
     struct watch *watch = arg;
 
-    for (int i = 0; i < watch->count; i++)
-        if (watch->requests[i] != NULL && is_over(ftc_posted_of(watch->requests[i]))) {
-            watch->index = i;
-            return true;
-        }
+    watch->index = find(watch, is_over);
+    if (watch->index < 0) /* P8: after those that have ended */
+        watch->index = find(watch, is_interrupted);
+    if (watch->index >= 0)
+        return true;
     if (comm->process->alone && watch->until_ns != 0) /* nobody else ends it meanwhile */
         return true;
     if (watch->until_ns == 0)

@@ -380,9 +380,9 @@ static void revoked(void)
 /* All ranks but one die, and the last one does not wait for ever. */
 static void last(void)
 {
-    unsigned char byte = 0;
-    ftc_request *any = NULL;
-    int count = 0, failed[64];
+    unsigned char byte = 0, other = 0;
+    ftc_request *any = NULL, *both[2];
+    int count = 0, index = -1, failed[64];
 
     OK(ftc_barrier(world));
     if (me != 0)
@@ -396,6 +396,11 @@ static void last(void)
     OK(ftc_recognize(world, count, failed));
     for (int i = 0; i < 3; i++)
         MUST(ftc_wait(&any, NULL) == FTC_ERR_RANK_FAILED && any != NULL);
+    OK(ftc_irecv(&other, 1, FTC_UINT8, FTC_ANY_RANK, 1, world, &both[1]));
+    OK(ftc_send(&byte, 1, FTC_UINT8, 0, 1, world));
+    both[0] = any;
+    OK(ftc_wait_any(2, both, &index, NULL)); /* not the one that is interrupted */
+    MUST(index == 1);
     OK(ftc_send(&byte, 1, FTC_UINT8, 0, 0, world));
     OK(ftc_wait(&any, NULL));
 }
