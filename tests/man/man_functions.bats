@@ -53,7 +53,7 @@ out_of_reach() {
     # Sanitizers then have no memory left for themselves.
     if [ -n "$SANITIZED" ]; then
         printf "%s FTC_ERR_NOMEM\n" ftc_op_create ftc_op_create_ordered
-        documented | grep -E "^ftc_(comm_)?i[a-z_]+ FTC_ERR_NOMEM$"
+        documented | grep -E "^ftc_((comm_)?i[a-z_]+|mprobe) FTC_ERR_NOMEM$"
     fi
 }
 

@@ -122,9 +122,9 @@ START_TEST(pairs)
     CHECK_PAIRS(MPI_SHORT_INT, short, int)
     CHECK_PAIRS(MPI_LONG_DOUBLE_INT, long double, int)
     CHECK_PAIRS(MPI_2DOUBLE_PRECISION, double, double)
-    int pair[2] = {0, 0};
-    ck_assert_int_eq(MPI_Reduce_local(pair, pair, 1, MPI_2INT, MPI_SUM), MPI_ERR_OP);
-    ck_assert_int_eq(MPI_Reduce_local(pair, pair, 1, MPI_INT, MPI_MINLOC), MPI_ERR_OP);
+    int pair[2] = {0, 0}, other[2] = {0, 0};
+    ck_assert_int_eq(MPI_Reduce_local(pair, other, 1, MPI_2INT, MPI_SUM), MPI_ERR_OP);
+    ck_assert_int_eq(MPI_Reduce_local(pair, other, 1, MPI_INT, MPI_MINLOC), MPI_ERR_OP);
 }
 END_TEST
 
