@@ -227,7 +227,10 @@ victims() {
 
 @test "tau: a flip below it is none" {
     local flips=0:flow:51@5,0:flow:51@9,0:flow:51@13,0:flow:51@17
-    gossip 4 --set "drill.flip=$flips" -- 1 1 op=avg
+    for _ in 1 2 3 4 5; do # on a busy machine rank 0 may take few steps of its own, and meets no flip
+        gossip 4 --set "drill.flip=$flips" -- 1 1 op=avg
+        [[ $output == *" 0 corrupt"* ]] || break
+    done
     [[ $output == *"gossip: 1 converged, 0 not"* && $output != *" 0 corrupt"* ]]
     gossip 4 --set "drill.flip=$flips" --set gossip.tau=1e6 -- 1 1 op=avg
     [[ $output == *"gossip: 1 converged, 0 not"*" 0 corrupt"* ]]
