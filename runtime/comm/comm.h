@@ -180,7 +180,9 @@ struct ftc_comm {
     struct ftc_peers peers; /* of the board */
     struct ftc_drill
         board_drill; /* as process->drill; the board takes in failures at its own time */
-    int ran;         /* enum ftc_choice_id of the last call; -1: no call yet */
+    /* enum ftc_choice_id of the last call; -1: no call yet. The making of a group reads it without
+     * the lock, while requests may start. */
+    atomic_int ran;
     struct ftc_signature signature; /* of the last call by messages */
     /* Failures that the attempts before the last agreement of a ring have met, or a gossip. */
     int lost;

@@ -235,7 +235,7 @@ void ftc_publish_record(struct ftc_comm *comm)
 
 static uint32_t outcome_of(const struct ftc_comm *comm, int status)
 {
-    return FTC_HISTORY_OUTCOME(status, comm->ran + 1, LOAD(comm->agreed_count));
+    return FTC_HISTORY_OUTCOME(status, LOAD(comm->ran) + 1, LOAD(comm->agreed_count));
 }
 
 FTC_HOT void ftc_publish_result(struct ftc_comm *comm, int status)
@@ -343,7 +343,7 @@ void ftc_publish_request_ends(struct ftc_comm *comm, struct ftc_history *history
                                        : ftc_member_agreed_failed(comm->member);
 
     comm->recording = &comm->history;
-    ftc_history_ended(history, FTC_HISTORY_OUTCOME(0, comm->ran + 1, ftc_set_count(agreed)));
+    ftc_history_ended(history, FTC_HISTORY_OUTCOME(0, LOAD(comm->ran) + 1, ftc_set_count(agreed)));
 }
 
 FTC_HOT void ftc_publish_request_given(struct ftc_comm *comm,

@@ -21,9 +21,9 @@ void ftc_publish_sent(struct ftc_comm *comm, enum ftc_message_kind kind, size_t 
 /* The last call runs by this algorithm (enum ftc_choice_id). */
 static inline void ftc_publish_ran(struct ftc_comm *comm, int id)
 {
-    if (comm->ran == id)
+    if (atomic_load_explicit(&comm->ran, memory_order_relaxed) == id)
         return;
-    comm->ran = id;
+    atomic_store_explicit(&comm->ran, id, memory_order_relaxed);
     if (!comm->process->alone)
         atomic_store_explicit(&comm->process->slot->activity.algorithm, (uint32_t)id + 1,
                               memory_order_relaxed);
