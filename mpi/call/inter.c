@@ -100,7 +100,7 @@ static void combine(struct ftc_mpi_plan *plan, const ftc_report *report)
         if (has_failed(report, plan->comm->remote_first + i))
             continue;
         if (sum != NULL)
-            ftc_mpi_plan_apply(its, sum, plan->count, plan->type, plan);
+            plan->apply(its, sum, plan->count, plan->type, plan);
         else
             sum = its;
     }

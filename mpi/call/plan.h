@@ -24,6 +24,7 @@ struct ftc_mpi_plan {
 
     /* A reduction. */
     struct ftc_mpi_op *op; /* with a reference */
+    ftc_op_fn *apply;      /* combines elements as ftcoll has them; its last argument is the plan */
     bool op_made;          /* native_op was made for this call */
     ftc_op native_op;
 
@@ -50,8 +51,6 @@ int ftc_mpi_plan_cross(struct ftc_mpi_plan *plan);
 /* The exchange has ended well: combines what a reduction has got. Returns an error of ftcoll. */
 int ftc_mpi_plan_arrive(struct ftc_mpi_plan *plan);
 
-/* The function of the operator that a plan makes for ftcoll (ftc_op_fn). */
-void ftc_mpi_plan_apply(const void *in, void *inout, size_t count, ftc_type native, void *arg);
 /* Gives back what a plan of a reduction has made. */
 void ftc_mpi_plan_end_reduction(struct ftc_mpi_plan *plan);
 

@@ -42,7 +42,7 @@ static struct ftc_mpi_side *either(struct ftc_mpi_plan *plan)
     return plan->send.shape != FTC_MPI_NO_SIDE ? &plan->send : &plan->recv;
 }
 
-void ftc_mpi_plan_apply(const void *in, void *inout, size_t count, ftc_type native, void *arg)
+static void apply(const void *in, void *inout, size_t count, ftc_type native, void *arg)
 {
     struct ftc_mpi_plan *plan = arg;
     const struct ftc_mpi_side *side = either(plan);
@@ -76,9 +76,8 @@ static int choose_operator(struct ftc_mpi_plan *plan, struct ftc_mpi_type *type)
     }
     int error = ftc_type_create(bytes, &plan->type);
     if (error == FTC_SUCCESS)
-        error = plan->op->commutes
-                    ? ftc_op_create(ftc_mpi_plan_apply, plan, &plan->native_op)
-                    : ftc_op_create_ordered(ftc_mpi_plan_apply, plan, &plan->native_op);
+        error = plan->op->commutes ? ftc_op_create(apply, plan, &plan->native_op)
+                                   : ftc_op_create_ordered(apply, plan, &plan->native_op);
     plan->op_made = error == FTC_SUCCESS;
     return ftc_mpi_error_from(error);
 }
@@ -146,6 +145,7 @@ int ftc_mpi_plan_reduction(struct ftc_mpi_plan *plan)
         return rc;
     ftc_mpi_op_hold(op);
     plan->op = op;
+    plan->apply = apply;
     plan->send.image = plan->recv.image = type->basic != NULL || type->contiguous;
     rc = inter ? MPI_SUCCESS : choose_operator(plan, type);
     if (rc == MPI_SUCCESS)

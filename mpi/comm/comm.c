@@ -70,6 +70,15 @@ struct ftc_mpi_comm *ftc_mpi_comm_new(ftc_comm *native, const struct ftc_mpi_com
     return comm;
 }
 
+int ftc_mpi_comm_wrap(struct ftc_mpi_comm *parent, int error, ftc_comm *native, MPI_Comm *out)
+{
+    if (error != FTC_SUCCESS)
+        return ftc_mpi_error_from(error);
+    struct ftc_mpi_comm *made = ftc_mpi_comm_new(native, parent);
+    *out = made == NULL ? MPI_COMM_NULL : (MPI_Comm)made;
+    return made == NULL ? ftc_mpi_no_memory() : MPI_SUCCESS;
+}
+
 void ftc_mpi_comm_release(struct ftc_mpi_comm *comm)
 {
     if (comm == NULL || !ftc_mpi_object_drop(&comm->object))

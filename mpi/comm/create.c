@@ -9,15 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-int ftc_mpi_comm_wrap(struct ftc_mpi_comm *parent, int error, ftc_comm *native, MPI_Comm *out)
-{
-    if (error != FTC_SUCCESS)
-        return ftc_mpi_error_from(error);
-    struct ftc_mpi_comm *made = ftc_mpi_comm_new(native, parent);
-    *out = made == NULL ? MPI_COMM_NULL : (MPI_Comm)made;
-    return made == NULL ? ftc_mpi_no_memory() : MPI_SUCCESS;
-}
-
 /* How many ranks of the child of an intercommunicator are of the group that comes first there. */
 static int low_ranks(const struct ftc_mpi_comm *parent, const ftc_comm *child)
 {
