@@ -822,11 +822,11 @@ FTC_API int ftc_wait_any(int count, ftc_request *requests[], int *index, ftc_sta
  * bound for each sender. Beyond it, and if a message is larger than 16 KiB, the send waits until a
  * receive has taken its message. So a program must not count on a send that ends before its
  * receive is called. On one node a large message is copied once, from the memory of the sender to
- * that of the receiver, where the kernel lets them: see [collectives] direct_copies. What nobody
- * has received when its communicator is freed is dropped.
+ * that of the receiver, where the kernel lets them: see [collectives] direct_copies. Messages
+ * that no rank has received when their communicator is freed are dropped.
  *
- * When a rank has failed, a send to it ends with FTC_ERR_RANK_FAILED. What it had sent before is
- * received, if it came as a whole. A receive that names it, and for which no message has come,
+ * When a rank has failed, a send to it ends with FTC_ERR_RANK_FAILED. Its earlier messages are
+ * received, if they came as a whole. A receive that names it, and for which no message has come,
  * ends with FTC_ERR_RANK_FAILED. A receive never gets a part of a message as a success. If a
  * message was under way, the receive that would have taken it ends with FTC_ERR_RANK_FAILED, and
  * later messages are for later receives.

@@ -127,7 +127,7 @@ bool ftc_mpi_comm_passes(struct ftc_mpi_comm *comm);
 /* A child that a creation gave, as a handle: MPI_COMM_NULL where there is none. `error` is what the
  * creation returned. */
 int ftc_mpi_comm_child(struct ftc_mpi_comm *parent, int error, ftc_comm *child, MPI_Comm *out);
-/* What a creation gave that its members alone have called, as a handle. */
+/* As a handle, a communicator whose creation only its members have called. */
 int ftc_mpi_comm_wrap(struct ftc_mpi_comm *parent, int error, ftc_comm *native, MPI_Comm *out);
 /* A copy of the communicator, or what a shrink makes. With `request` it does not block. */
 int ftc_mpi_comm_make(struct ftc_mpi_comm *c, bool copies, MPI_Comm *newcomm, MPI_Request *request);
