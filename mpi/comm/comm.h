@@ -40,6 +40,8 @@ struct ftc_mpi_comm {
 /* The setting mpi.failures. */
 enum ftc_mpi_failures { FTC_MPI_FAILURES_AUTO, FTC_MPI_FAILURES_MASK, FTC_MPI_FAILURES_RAISE };
 
+struct ftc_mpi_request;
+
 extern struct ftc_mpi_process {
     enum { FTC_MPI_BEFORE, FTC_MPI_RUNNING, FTC_MPI_AFTER } state;
     int thread_level;
@@ -48,6 +50,14 @@ extern struct ftc_mpi_process {
     pthread_t main_thread;
     bool *told; /* of each rank of the world: has the program been told that it failed? */
     struct ftc_mpi_comm *world, *self;
+    /* Requests without anything of their own, to be used again; one thread calls at a time. */
+    struct ftc_mpi_request *spare;
+    int spares;
+    struct ftc_mpi_request *given_up; /* under ftc_mpi_lock() */
+    struct {
+        void *at; /* NULL: none is attached */
+        MPI_Count size;
+    } buffer; /* of buffered sends */
 } ftc_mpi_process;
 
 /* The communicator of the handle, or NULL. MPI_COMM_SELF is made when it is first used. */

@@ -8,21 +8,14 @@
 
 #define MOST_SPARES 64
 
-/* Requests without anything of their own, to be used again. One thread calls at a time. */
-static struct ftc_mpi_request *spare;
-static int spares;
-
-/* Those that were given up, under ftc_mpi_lock(). */
-static struct ftc_mpi_request *given_up;
-
 void *ftc_mpi_request_new(const struct ftc_mpi_operation *operation, struct ftc_mpi_comm *comm,
                           size_t bytes)
 {
     struct ftc_mpi_request *r =
-        operation->release == NULL && !ftc_mpi_process.multiple ? spare : NULL;
+        operation->release == NULL && !ftc_mpi_process.multiple ? ftc_mpi_process.spare : NULL;
     if (r != NULL) {
-        spare = r->next;
-        spares--;
+        ftc_mpi_process.spare = r->next;
+        ftc_mpi_process.spares--;
         *r = (struct ftc_mpi_request){.object = {FTC_MPI_REQUEST, 1}};
     } else {
         r = ftc_mpi_object_new(FTC_MPI_REQUEST, bytes);
@@ -40,11 +33,12 @@ void ftc_mpi_request_release(struct ftc_mpi_request *r)
     struct ftc_mpi_comm *comm = r->comm;
     if (r->operation->release != NULL)
         r->operation->release(r);
-    if (r->operation->release == NULL && !ftc_mpi_process.multiple && spares < MOST_SPARES) {
+    if (r->operation->release == NULL && !ftc_mpi_process.multiple &&
+        ftc_mpi_process.spares < MOST_SPARES) {
         r->object.kind = 0; /* a handle that is used on is mostly noticed */
-        r->next = spare;
-        spare = r;
-        spares++;
+        r->next = ftc_mpi_process.spare;
+        ftc_mpi_process.spare = r;
+        ftc_mpi_process.spares++;
     } else {
         ftc_mpi_object_free(&r->object);
     }
@@ -380,8 +374,8 @@ int ftc_mpi_request_free(MPI_Request *request)
 static void keep(struct ftc_mpi_request *r)
 {
     ftc_mpi_lock();
-    r->next = given_up;
-    given_up = r;
+    r->next = ftc_mpi_process.given_up;
+    ftc_mpi_process.given_up = r;
     ftc_mpi_unlock();
 }
 
@@ -395,8 +389,8 @@ size_t ftc_mpi_requests_reap(enum ftc_mpi_reap how)
 {
     size_t buffered = 0;
     ftc_mpi_lock();
-    struct ftc_mpi_request *r = given_up, *next;
-    given_up = NULL;
+    struct ftc_mpi_request *r = ftc_mpi_process.given_up, *next;
+    ftc_mpi_process.given_up = NULL;
     ftc_mpi_unlock();
     for (; r != NULL; r = next) {
         next = r->next;

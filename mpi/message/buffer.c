@@ -6,31 +6,27 @@
 
 #include <limits.h>
 
-static struct {
-    void *at; /* NULL: none is attached */
-    MPI_Count size;
-} attached;
-
 int ftc_mpi_buffer_check(size_t bytes)
 {
     size_t used = ftc_mpi_requests_reap(FTC_MPI_REAP);
-    if (attached.at == MPI_BUFFER_AUTOMATIC || used + bytes <= (size_t)attached.size)
+    if (ftc_mpi_process.buffer.at == MPI_BUFFER_AUTOMATIC ||
+        used + bytes <= (size_t)ftc_mpi_process.buffer.size)
         return MPI_SUCCESS;
     return ftc_mpi_error(
         MPI_ERR_BUFFER,
         "a send needs %zu bytes of the attached buffer, which has %lld; sends that "
         "have not ended use %zu",
-        bytes, (long long)attached.size, used);
+        bytes, (long long)ftc_mpi_process.buffer.size, used);
 }
 
 int ftc_mpi_buffer_attach(void *buffer, MPI_Count size)
 {
     if (size < 0)
         return ftc_mpi_error(MPI_ERR_ARG, "a size of %lld bytes is negative", (long long)size);
-    if (attached.at != NULL)
+    if (ftc_mpi_process.buffer.at != NULL)
         return ftc_mpi_error(MPI_ERR_BUFFER, "a buffer is attached: detach it first");
-    attached.at = buffer;
-    attached.size = size;
+    ftc_mpi_process.buffer.at = buffer;
+    ftc_mpi_process.buffer.size = size;
     return MPI_SUCCESS;
 }
 
@@ -43,9 +39,9 @@ int ftc_mpi_buffer_flush(void)
 int ftc_mpi_buffer_detach(void *buffer_addr, MPI_Count *size)
 {
     ftc_mpi_buffer_flush();
-    *(void **)buffer_addr = attached.at;
-    *size = attached.size;
-    attached.at = NULL;
-    attached.size = 0;
+    *(void **)buffer_addr = ftc_mpi_process.buffer.at;
+    *size = ftc_mpi_process.buffer.size;
+    ftc_mpi_process.buffer.at = NULL;
+    ftc_mpi_process.buffer.size = 0;
     return MPI_SUCCESS;
 }
