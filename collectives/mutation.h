@@ -85,6 +85,7 @@
     /* of gossip without turns: tests/collectives/test_gossip_{haste,end}.c */                     \
     X(PUSH_FOR_EACH, "gossip without turns: each message sets off a push, whatever else waits")    \
     X(FREEZE_UNMARKED, "gossip without turns: a rank freezes before all marks have come")          \
+    X(MARKS_SETTLE, "push-sum: a rank settles by marks, which carry nothing")                      \
     /* of gossip: tests/collectives/test_gossip_inputs.c */                                        \
     X(GREAT_AS_THEY_ARE, "gossip: masses of great inputs keep their size")                         \
     X(OWN_INPUT_ALONE, "gossip: a rank expects rounding of the size of its own input alone")       \

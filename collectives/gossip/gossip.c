@@ -279,7 +279,7 @@ void ftc_gossip_mark(struct ftc_gossip *gossip, uint32_t number)
 static bool step(struct ftc_gossip *g, int link)
 {
     g->steps++;
-    g->owed = false;
+    g->owed = g->owed && link < 0;
     g->timer_due = g->set.patience_ns > 0;
     if (!g->ops->prepare(g))
         return false;
@@ -446,8 +446,10 @@ void ftc_gossip_more(struct ftc_gossip *gossip, bool more)
 
 void ftc_gossip_answer(struct ftc_gossip *gossip)
 {
-    if (gossip->owed)
-        step(gossip, ftc_gossip_draw_link(gossip));
+    if (!gossip->owed)
+        return;
+    gossip->owed = false;
+    step(gossip, ftc_gossip_draw_link(gossip));
 }
 
 /* gossip.md, rule 4: messages that came together set off one push. */
@@ -461,15 +463,19 @@ static void answer_new(struct ftc_gossip *g)
     g->timer_due = g->set.patience_ns > 0;
 }
 
-/* gossip.md, rule 5. The flow in a mark is all that ever went over the link. */
+/* gossip.md, rule 5. The flow in a mark is all that ever went over the link. A mark without a flow
+ * says nothing of the estimates of others, so this rank has not stood still longer than before. */
 static void take_mark(struct ftc_gossip *g, int link, const struct ftc_gossip_letter *letter)
 {
     uint64_t corrupt = g->counters.corrupt;
+    int steady = g->steady;
 
     if (letter->mass != NULL)
         g->ops->take(g, link, letter);
     g->link[link].marked = letter->number;
     step(g, -1);
+    if (letter->mass == NULL && g->steady > steady && !FTC_MUTATED(MARKS_SETTLE))
+        g->steady = steady;
     if (g->counters.corrupt != corrupt)
         g->steady = 0;
 }

@@ -194,13 +194,24 @@ void gossip_net_hold(struct gossip_net *net, int from, int to)
     net->held = from < 0 ? -1 : from * net->frame.ranks + to;
 }
 
-static void hint(struct gossip_net *net, int rank)
+static int waiting_for(const struct gossip_net *net, int rank)
 {
     int waiting = 0;
 
     for (int from = 0; from < net->frame.ranks; from++)
         waiting += gossip_net_waiting(net, from, rank);
-    ftc_gossip_more(net->rank[rank], !net->frame.turns && waiting > 1);
+    return waiting;
+}
+
+/* The oldest message of this channel, with the hints that the runtime gives. */
+static void deliver_with_hints(struct gossip_net *net, int from, int to)
+{
+    ftc_gossip_more(net->rank[to], !net->frame.turns && waiting_for(net, to) > 1);
+    gossip_net_deliver(net, from, to);
+    if (waiting_for(net, to) > 0)
+        return;
+    ftc_gossip_answer(net->rank[to]);
+    gossip_net_take(net, to);
 }
 
 bool gossip_net_step(struct gossip_net *net)
@@ -214,8 +225,7 @@ bool gossip_net_step(struct gossip_net *net)
         int at = (first + i) % channels;
         if (net->channel[at].length == 0 || at == net->held)
             continue;
-        hint(net, at % net->frame.ranks);
-        gossip_net_deliver(net, at / net->frame.ranks, at % net->frame.ranks);
+        deliver_with_hints(net, at / net->frame.ranks, at % net->frame.ranks);
         return true;
     }
     return fire_timer(net, 0);

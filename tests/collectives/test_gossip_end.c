@@ -120,6 +120,54 @@ START_TEST(who_does_not_wait_for_marks_agrees_on_what_is_wrong)
 }
 END_TEST
 
+/* All other ranks mark, and rank 0 takes in all that lies there for it. Returns whether it has
+ * settled. */
+static bool settles_by_marks(void)
+{
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PUSH_SUM, RANKS_MOST, 1e-12);
+    struct gossip_net *net = gossip_net_new(&frame);
+
+    for (int rank = 1; rank < frame.ranks; rank++) {
+        ftc_gossip_mark(gossip_net_rank(net, rank), 1);
+        gossip_net_take(net, rank);
+        while (gossip_net_waiting(net, rank, 0) > 1)
+            gossip_net_deliver(net, rank, 0);
+    }
+    for (int rank = 1; rank < frame.ranks; rank++)
+        gossip_net_deliver(net, rank, 0);
+    bool settled = ftc_gossip_settled(gossip_net_rank(net, 0));
+    gossip_net_free(net);
+    return settled;
+}
+
+START_TEST(marks_that_carry_nothing_settle_no_rank)
+{
+    ck_assert(!settles_by_marks());
+    ftc_mutation = FTC_MUTATION_MARKS_SETTLE;
+    ck_assert(settles_by_marks());
+    ftc_mutation = FTC_MUTATION_NONE;
+}
+END_TEST
+
+START_TEST(a_push_that_is_owed_is_owed_after_a_mark_too)
+{
+    struct gossip_net_frame frame = ending_frame(FTC_GOSSIP_PUSH_SUM, 2, 1e-12);
+    struct gossip_net *net = gossip_net_new(&frame);
+    struct ftc_gossip *gossip = gossip_net_rank(net, 0);
+
+    ftc_gossip_mark(gossip_net_rank(net, 1), 1);
+    gossip_net_take(net, 1);
+    ftc_gossip_more(gossip, true);
+    gossip_net_deliver(net, 1, 0);
+    gossip_net_deliver(net, 1, 0);
+    int before = gossip_net_waiting(net, 0, 1);
+    ftc_gossip_answer(gossip);
+    gossip_net_take(net, 0);
+    ck_assert_int_eq(gossip_net_waiting(net, 0, 1), before + 1);
+    gossip_net_free(net);
+}
+END_TEST
+
 START_TEST(a_death_leaves_the_average_of_the_others_or_ends_it)
 {
     enum ftc_gossip_algorithm algorithm = (enum ftc_gossip_algorithm)_i;
@@ -375,6 +423,8 @@ int main(void)
     tcase_add_loop_test(agree, what_all_agree_on_is_the_average, 0, FTC_GOSSIP_ALGORITHMS);
     tcase_add_test(agree, without_turns_nothing_that_was_sent_before_is_left_out);
     tcase_add_test(agree, who_does_not_wait_for_marks_agrees_on_what_is_wrong);
+    tcase_add_test(agree, marks_that_carry_nothing_settle_no_rank);
+    tcase_add_test(agree, a_push_that_is_owed_is_owed_after_a_mark_too);
     tcase_add_loop_test(agree, a_death_leaves_the_average_of_the_others_or_ends_it, 0,
                         FTC_GOSSIP_ALGORITHMS);
     tcase_add_loop_test(agree, survivors_that_a_death_has_parted_begin_anew, 0, 3);
