@@ -172,10 +172,11 @@ FTC_HOT static void begin_entry(struct ftc_history *history)
 /* The call `number` is not part of the run. Returns how many operations the entry has. */
 FTC_HOT static uint32_t end_run(struct ftc_history *history, uint64_t number)
 {
-    uint64_t count = number - history->number;
-
     if (!history->run)
         return history->joined > 0 ? history->joined : 1;
+    if (number == FTC_HISTORY_UNNUMBERED) /* it comes after the last return */
+        number = LOAD(history->lane->returns);
+    uint64_t count = number - history->number;
     history->run = false;
     count = count < 1 ? 1 : count < history->most ? count : history->most;
     atomic_store_explicit(&history->lane->count, (uint8_t)count, memory_order_release);

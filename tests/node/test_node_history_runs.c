@@ -1,4 +1,4 @@
-/* Tests that like requests share an entry of the history of their rank. */
+/* Tests that like requests, or calls, share an entry of the history of their rank. */
 #include "base/error.h"
 #include "node/segment/history.h"
 #include "scratch.h"
@@ -91,6 +91,30 @@ START_TEST(those_whose_outcome_differs_go_on_in_another_entry)
 }
 END_TEST
 
+START_TEST(a_call_without_a_number_ends_a_run_of_calls_where_it_is)
+{
+    static const struct ftc_signature freed = {.kind = FTC_HISTORY_FREE};
+    static struct ftc_history calls;
+
+    ftc_history_open(&calls, &store, CHILD, name, false);
+    calls.called = ftc_clock_ticks(store.counter);
+    calls.most = FTC_HISTORY_RUN; /* as if many had come before without a pause */
+    calls.outcome = good;
+    calls.call = &sum;
+    ftc_history_call(&calls, 20, false);
+    if (!calls.run)
+        return; /* the machine stood still: it was a pause */
+    ftc_history_return(&calls, good);
+    ftc_history_continued_to(&calls, 23);
+    calls.call = &freed;
+    ftc_history_call(&calls, FTC_HISTORY_UNNUMBERED, true);
+    ck_assert_int_eq(last(), 3);
+    ck_assert(found[1].number == 20 && found[1].count == 3 && found[1].closed);
+    ck_assert(found[2].kind == FTC_HISTORY_FREE && found[2].returned == 0);
+    ck_assert_uint_eq(found[2].number, FTC_HISTORY_UNNUMBERED);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("node_history_runs");
@@ -100,6 +124,7 @@ int main(void)
     tcase_add_test(tests, like_requests_share_an_entry);
     tcase_add_test(tests, others_do_not_join);
     tcase_add_test(tests, those_whose_outcome_differs_go_on_in_another_entry);
+    tcase_add_test(tests, a_call_without_a_number_ends_a_run_of_calls_where_it_is);
     suite_add_tcase(suite, tests);
     return scratch_run(suite);
 }
