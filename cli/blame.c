@@ -12,8 +12,8 @@
 #include "cli/status.h"
 #include "collectives/agreement/member.h"
 
-/* How many operations of a communicator the rank has called, as far as its slot says it. For the
- * world the slot says it in two places, and each may be late. */
+/* How many operations of a communicator the rank has called, as far as its slot says it: a send or
+ * a receive shows none. For the world the slot says it in two places, and each may be late. */
 static uint64_t called(const struct ftc_status_rank *rank, uint64_t communicator)
 {
     const struct ftc_status_activity *activity = &rank->activity;
@@ -50,10 +50,12 @@ static int next_link(const struct ftc_job_status *status, const struct ftc_statu
 {
     int next = rank->activity.waits_for;
     uint64_t communicator = rank->activity.communicator;
-    if (!waits(rank) || rank->pulse == FTC_PULSE_STILL || next < 0)
+    if (!waits(rank) || rank->pulse == FTC_PULSE_STILL || next < 0 ||
+        rank->activity.wait == FTC_WAIT_REST)
         return -1;
     const struct ftc_status_rank *awaited = &status->rank[next];
-    bool past = called(awaited, communicator) > called(rank, communicator);
+    bool past =
+        !ftc_status_passes(rank) && called(awaited, communicator) > called(rank, communicator);
     return ftc_status_live(awaited) && past ? -1 : next;
 }
 
@@ -61,7 +63,7 @@ static bool stands(const struct ftc_job_status *status, const struct ftc_status_
 {
     uint64_t age = rank->activity.age_ns != FTC_STATUS_NEVER ? rank->activity.age_ns : 0;
     return rank->wait_seen_ns != 0 && status->now_ns - rank->wait_seen_ns >= FTC_CHAIN_PAUSE_NS &&
-           age >= ftc_chain_least_age_ns(status->ranks, status->nodes);
+           age >= ftc_chain_least_age_ns(status->ranks, status->nodes, ftc_status_passes(rank));
 }
 
 void ftc_status_blame(struct ftc_job_status *status)
@@ -73,6 +75,7 @@ void ftc_status_blame(struct ftc_job_status *status)
         struct ftc_chain_link *link = &status->link[i];
         link->next = next_link(status, rank);
         link->stands = stands(status, rank);
+        link->passes = ftc_status_passes(rank);
         link->communicator = ftc_status_inside(rank) ? rank->activity.communicator : 0;
         memcpy(link->name, rank->activity.communicator_name, sizeof(link->name));
         status->communicates |= ftc_status_elsewhere(rank);

@@ -38,11 +38,19 @@ static json_t *set_json(const struct ftc_set *set)
     return array;
 }
 
+static json_t *message_json(const struct ftc_chain_message *message)
+{
+    if (message->kind == 0)
+        return json_null();
+    return json_pack("{s:o, s:o}", "tag", rank_or_null(message->tag), "bytes",
+                     number(message->bytes));
+}
+
 static json_t *activity_json(const struct ftc_status_activity *activity)
 {
     return json_pack(
         "{s:o, s:b, s:o, s:s?, s:o, s:o, s:o, s:[oo], s:o, s:o, s:o, s:o, s:o, s:[oo], s:o, s:o, "
-        "s:o}",                                                                                //
+        "s:o, s:o}",                                                                           //
         "operation", name_or_null(activity->kind, ftc_status_kind_name(activity->kind)),       //
         "certain", activity->certain,                                                          //
         "communicator", number(activity->communicator),                                        //
@@ -60,7 +68,8 @@ static json_t *activity_json(const struct ftc_status_activity *activity)
         "epoch_ballot", number(activity->epoch_i), number(activity->epoch_s),            //
         "known_failed", number(activity->known_failed),                                  //
         "agreed_failed", number(activity->agreed_failed),                                //
-        "unsettled_ns", number(activity->unsettled_ns));
+        "unsettled_ns", number(activity->unsettled_ns),                                  //
+        "message", message_json(&activity->message));
 }
 
 static json_t *failure_json(const struct ftc_status_failure *failure)

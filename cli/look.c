@@ -107,7 +107,8 @@ static int enum_or_bad(uint32_t value, uint32_t count)
 static void copy_activity(const struct ftc_job_status *status, struct ftc_activity *from,
                           struct ftc_status_activity *to)
 {
-    to->kind = enum_or_bad(LOAD(from->kind), FTC_CALL_KINDS);
+    to->kind = enum_or_bad(LOAD(from->kind), FTC_HISTORY_KINDS);
+    ftc_chain_look(from, &to->message);
     to->op = LOAD(from->op);
     to->communicator = LOAD(from->communicator);
     ftc_chain_communicator(from, to->communicator, to->communicator_name);

@@ -134,7 +134,7 @@ static void print_culprit(const struct ftc_job_status *status, int culprit, FILE
     const struct ftc_status_rank *rank = &status->rank[culprit];
     const struct ftc_status_activity *activity = &rank->activity;
     bool elsewhere = ftc_status_elsewhere(rank);
-    char age[FTC_STATUS_TEXT], cause[FTC_STATUS_TEXT];
+    char age[FTC_STATUS_TEXT], cause[FTC_STATUS_TEXT], call[FTC_STATUS_CALL_TEXT];
 
     if (rank->state == FTC_STATUS_FAILED)
         fprintf(out, "it failed (%s)", ftc_status_cause(&rank->failure, cause));
@@ -143,8 +143,8 @@ static void print_culprit(const struct ftc_job_status *status, int culprit, FILE
     else if (activity->kind == FTC_CALL_NONE)
         fprintf(out, "outside for %s", ftc_status_age(activity->age_ns, age));
     else
-        fprintf(out, "in %s %" PRIu64 "%s%s for %s", ftc_status_kind_name(activity->kind),
-                activity->op, elsewhere ? " in " : "", elsewhere ? activity->communicator_name : "",
+        fprintf(out, "in %s%s%s for %s", ftc_status_call(activity, call), elsewhere ? " in " : "",
+                elsewhere ? activity->communicator_name : "",
                 ftc_status_age(activity->age_ns, age));
     if (rank->lag > 0)
         fprintf(out, ", lags by %" PRIu64, rank->lag);

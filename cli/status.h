@@ -57,9 +57,10 @@ struct ftc_status_beat {
 
 struct ftc_status_activity {
     bool certain; /* false: every try met its writer in the middle of a change */
-    int kind;     /* enum ftc_call_kind, FTC_STATUS_CALL, FTC_STATUS_BAD */
-    uint64_t op;
-    uint64_t communicator;                         /* its number */
+    int kind;     /* enum ftc_call_kind, enum ftc_history_kind, FTC_STATUS_CALL, FTC_STATUS_BAD */
+    struct ftc_chain_message message; /* with a kind of its own: it is in such a call */
+    uint64_t op;                      /* UINT64_MAX: the call has no number */
+    uint64_t communicator;            /* its number */
     char communicator_name[FTC_COMMUNICATOR_NAME]; /* as it is shown */
     const char *algorithm;                         /* of the last call; NULL: none yet */
     uint64_t age_ns; /* since the call or the return; FTC_STATUS_NEVER */
@@ -138,6 +139,12 @@ static inline bool ftc_status_inside(const struct ftc_status_rank *rank)
 static inline bool ftc_status_elsewhere(const struct ftc_status_rank *rank)
 {
     return ftc_status_inside(rank) && rank->activity.communicator != FTC_COMMUNICATOR_WORLD;
+}
+
+/* The rank is in a send, a receive, a probe, or a wait for these. */
+static inline bool ftc_status_passes(const struct ftc_status_rank *rank)
+{
+    return ftc_status_live(rank) && rank->activity.message.kind != 0;
 }
 
 /* What --stacks found for one rank. */
@@ -239,6 +246,10 @@ const char *ftc_status_kind_name(int kind);   /* "?" */
 const char *ftc_status_wait_name(int wait);   /* "?" */
 const char *ftc_status_cause_name(int cause); /* "?" */
 const char *ftc_status_node_state(int state); /* "?" */
+#define FTC_STATUS_CALL_TEXT 128
+char *
+ftc_status_call(const struct ftc_status_activity *activity,
+                char text[FTC_STATUS_CALL_TEXT]); /* "allreduce 7", "recv from 3, tag 7, 4096 B" */
 char *ftc_status_age(uint64_t ns,
                      char text[FTC_STATUS_TEXT]); /* "12 ms", "1.2 s", "3 min 4 s"; "?" */
 char *ftc_status_clock(const struct ftc_job_status *status, uint64_t age_ns,

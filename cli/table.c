@@ -12,7 +12,7 @@
 #include "cli/status.h"
 #include "collectives/agreement/member.h"
 
-#define CELL_SIZE 32
+#define CELL_SIZE 64
 #define SMALL_JOB 16 /* in a job of at most so many ranks, each has its own row */
 #define GAP       2  /* blanks between columns */
 
@@ -62,7 +62,7 @@ struct row {
     struct ftc_set ranks;
     int first, count;
     uint64_t longest_ns, stillest_ns, unsettled_ns;
-    bool one_target;        /* all wait for the same rank, and for the same number of ranks */
+    bool one_target;        /* all wait for the same rank and message, and for as many ranks */
     bool one_node, one_way; /* all are on one node; all have the same carriers */
     char cell[COLUMNS][CELL_SIZE];
 };
@@ -112,7 +112,9 @@ static void join_row(struct row *row, const struct ftc_job_status *status, int r
     ftc_set_add(&row->ranks, rank);
     row->count++;
     row->one_target &= first->activity.waits_for == other->activity.waits_for &&
-                       first->activity.waits == other->activity.waits;
+                       first->activity.waits == other->activity.waits &&
+                       first->activity.message.tag == other->activity.message.tag &&
+                       first->activity.message.bytes == other->activity.message.bytes;
     row->one_node &= first->node == other->node;
     row->one_way &= memcmp(first->carriers, other->carriers, sizeof(first->carriers)) == 0;
     if (other->activity.age_ns != FTC_STATUS_NEVER && other->activity.age_ns > row->longest_ns)
@@ -167,13 +169,18 @@ static void fill_waits(struct row *row, const struct ftc_status_activity *activi
 {
     static const char *const words[] = {"-",           "group", "child",      "decision", "notice",
                                         "coordinator", "mark",  "room",       "post",     "result",
-                                        "gossip",      "ring",  "settlement", "request"};
+                                        "gossip",      "ring",  "settlement", "request",  "message",
+                                        "receiver",    "rest"};
     _Static_assert(sizeof(words) / sizeof(words[0]) == FTC_WAITS, "a wait without a word");
     const char *what =
         activity->wait >= 0 && activity->wait < FTC_WAITS ? words[activity->wait] : "?";
-    char *cell = row->cell[WAITS];
+    char *cell = row->cell[WAITS], message[FTC_CHAIN_MESSAGE];
 
-    if (activity->wait == FTC_WAIT_NOTHING || activity->waits_for == -1)
+    if (activity->message.kind != 0)
+        snprintf(cell, CELL_SIZE, "%.*s", CELL_SIZE - 1,
+                 row->one_target ? ftc_chain_message_words(&activity->message, message)
+                                 : "several");
+    else if (activity->wait == FTC_WAIT_NOTHING || activity->waits_for == -1)
         snprintf(cell, CELL_SIZE, "%s", what);
     else if (activity->waits_for < 0)
         snprintf(cell, CELL_SIZE, "%s ?", what);
@@ -184,6 +191,21 @@ static void fill_waits(struct row *row, const struct ftc_status_activity *activi
                  activity->waits - 1);
     else
         snprintf(cell, CELL_SIZE, "%s %d", what, activity->waits_for);
+}
+
+/* A send or a receive has no number, and no ballots. */
+static void fill_call(struct row *row, const struct ftc_status_activity *activity)
+{
+    bool passes = activity->message.kind != 0;
+    char number[24] = "";
+
+    if (!passes)
+        snprintf(number, sizeof(number), " %" PRIu64, activity->op);
+    snprintf(row->cell[OPERATION], CELL_SIZE, "%s%s%s", ftc_status_kind_name(activity->kind),
+             number, activity->certain ? "" : " ?");
+    if (!passes)
+        snprintf(row->cell[BALLOT], CELL_SIZE, "%" PRIu32 ",%" PRIu32, activity->ballot_i,
+                 activity->ballot_s);
 }
 
 /* "0" if every decision so far was taken in the first ballot; else operation and ballot, as in
@@ -203,13 +225,8 @@ static void fill_activity(struct row *row, const struct ftc_status_rank *rank)
     char age[FTC_STATUS_TEXT];
     if (activity->kind == FTC_CALL_NONE) {
         snprintf(row->cell[OPERATION], CELL_SIZE, "outside");
-        snprintf(row->cell[BALLOT], CELL_SIZE, "-");
-        snprintf(row->cell[WAITS], CELL_SIZE, "-");
     } else {
-        snprintf(row->cell[OPERATION], CELL_SIZE, "%s %" PRIu64 "%s",
-                 ftc_status_kind_name(activity->kind), activity->op, activity->certain ? "" : " ?");
-        snprintf(row->cell[BALLOT], CELL_SIZE, "%" PRIu32 ",%" PRIu32, activity->ballot_i,
-                 activity->ballot_s);
+        fill_call(row, activity);
         fill_waits(row, activity);
         snprintf(row->cell[IN], CELL_SIZE, "%s", activity->communicator_name);
     }

@@ -34,7 +34,20 @@ const char *ftc_status_kind_name(int kind)
 {
     if (kind == FTC_STATUS_CALL)
         return "call";
-    return kind < 0 ? "?" : ftc_call_kind_name((enum ftc_call_kind)kind);
+    return kind < 0 ? "?" : ftc_history_kind_name(kind);
+}
+
+char *ftc_status_call(const struct ftc_status_activity *activity, char text[FTC_STATUS_CALL_TEXT])
+{
+    const char *name = ftc_status_kind_name(activity->kind);
+    char message[FTC_CHAIN_MESSAGE];
+
+    if (activity->message.kind != 0)
+        snprintf(text, FTC_STATUS_CALL_TEXT, "%s %s", name,
+                 ftc_chain_message_words(&activity->message, message));
+    else
+        snprintf(text, FTC_STATUS_CALL_TEXT, "%s %" PRIu64, name, activity->op);
+    return text;
 }
 
 const char *ftc_status_wait_name(int wait)

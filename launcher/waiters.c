@@ -24,6 +24,7 @@
 #define MOST_DEADLOCKS  8
 #define TRIES           100
 #define LAST_OPERATIONS 8
+#define CALL_TEXT       192
 
 enum place {
     PLACE_ENDED,
@@ -42,6 +43,7 @@ struct row {
     uint32_t kind, role;
     uint64_t op, communicator;
     char name[FTC_COMMUNICATOR_NAME]; /* of the communicator */
+    struct ftc_chain_message message; /* with a kind: the call is a send or a receive */
     int waits_for;
     uint32_t waits;
     uint64_t since_ns; /* 0: unknown */
@@ -59,6 +61,7 @@ static struct row read_activity(struct ftc_slot *slot, int np)
         row.op = atomic_load_explicit(&activity->op, memory_order_relaxed);
         row.communicator = atomic_load_explicit(&activity->communicator, memory_order_relaxed);
         ftc_chain_communicator(activity, row.communicator, row.name);
+        ftc_chain_look(activity, &row.message);
         row.waits_for = atomic_load_explicit(&activity->waits_for, memory_order_relaxed);
         row.waits = atomic_load_explicit(&activity->waits, memory_order_relaxed);
         row.since_ns = atomic_load_explicit(&activity->since_ns, memory_order_relaxed);
@@ -66,7 +69,7 @@ static struct row read_activity(struct ftc_slot *slot, int np)
         row.uncertain = before % 2 != 0 ||
                         atomic_load_explicit(&activity->sequence, memory_order_relaxed) != before;
     }
-    if (row.kind == FTC_CALL_NONE || row.kind >= FTC_CALL_KINDS)
+    if (row.kind == FTC_CALL_NONE || (row.kind >= FTC_CALL_KINDS && row.message.kind == 0))
         row.place = PLACE_OUTSIDE;
     else if (row.waits_for >= 0 && row.waits_for < np)
         row.place = PLACE_WAITS;
@@ -106,7 +109,8 @@ static bool same_row(const struct row *a, const struct row *b)
     if (a->place != PLACE_WAITS && a->place != PLACE_BUSY)
         return true;
     return a->kind == b->kind && a->role == b->role && a->op == b->op &&
-           a->communicator == b->communicator && a->waits_for == b->waits_for;
+           a->communicator == b->communicator && a->waits_for == b->waits_for &&
+           a->message.tag == b->message.tag && a->message.bytes == b->message.bytes;
 }
 
 static double seconds_since(uint64_t since_ns, uint64_t now)
@@ -114,16 +118,31 @@ static double seconds_since(uint64_t since_ns, uint64_t now)
     return since_ns == 0 || since_ns > now ? 0 : (double)(now - since_ns) / 1e9;
 }
 
+/* "in allreduce in rows, operation 7," or "in recv from 3, tag 7, 4096 B in rows,". */
+static void describe_call(const struct row *row, char text[CALL_TEXT])
+{
+    char in[48] = "", message[FTC_CHAIN_MESSAGE];
+    const char *name = ftc_history_kind_name((int)row->kind);
+
+    if (row->communicator != FTC_COMMUNICATOR_WORLD)
+        snprintf(in, sizeof(in), " in %s", row->name);
+    if (row->message.kind != 0)
+        snprintf(text, CALL_TEXT, "in %s %s%s,", name,
+                 ftc_chain_message_words(&row->message, message), in);
+    else
+        snprintf(text, CALL_TEXT, "in %s%s, operation %llu,", name, in,
+                 (unsigned long long)row->op);
+}
+
 static void describe(const struct row *row, uint64_t longest_since, uint64_t now, char *text,
                      size_t size)
 {
     double seconds = seconds_since(longest_since, now);
     const char *doubt = row->uncertain ? " (uncertain)" : "";
-    char more[32] = "", in[48] = "";
+    char more[32] = "", call[CALL_TEXT];
     if (row->waits > 1)
         snprintf(more, sizeof(more), " and %u more", row->waits - 1);
-    if (row->communicator != FTC_COMMUNICATOR_WORLD)
-        snprintf(in, sizeof(in), " in %s", row->name);
+    describe_call(row, call);
     switch (row->place) {
     case PLACE_ENDED:
         snprintf(text, size, "ended");
@@ -145,13 +164,12 @@ static void describe(const struct row *row, uint64_t longest_since, uint64_t now
                  doubt);
         break;
     case PLACE_WAITS:
-        snprintf(text, size, "in %s%s, operation %llu, for %.1f s: waits for rank %d%s (%s)%s",
-                 ftc_call_kind_name(row->kind), in, (unsigned long long)row->op, seconds,
+        snprintf(text, size, "%s for %.1f s: waits for rank %d%s (%s)%s", call, seconds,
                  row->waits_for, more, ftc_wait_name(row->role), doubt);
         break;
     case PLACE_BUSY:
-        snprintf(text, size, "in %s%s, operation %llu, for %.1f s: waits for no rank%s",
-                 ftc_call_kind_name(row->kind), in, (unsigned long long)row->op, seconds, doubt);
+        snprintf(text, size, "%s for %.1f s: waits for %s rank%s", call, seconds,
+                 row->message.kind != 0 ? "any" : "no", doubt);
         break;
     }
 }
@@ -160,7 +178,7 @@ static void describe(const struct row *row, uint64_t longest_since, uint64_t now
 static void print_group(struct ftc_sink *err, const struct row *rows, bool *done, int np, int first)
 {
     struct ftc_set group;
-    char list[64], text[256];
+    char list[64], text[384];
     uint64_t longest = rows[first].since_ns, now = ftc_clock_now();
     if (ftc_set_init(&group, np) != FTC_SUCCESS)
         return;
@@ -187,13 +205,15 @@ static bool is_inside(const struct row *row)
 static void make_links(struct ftc_chain_link *links, const struct row *before,
                        const struct row *rows, int np, int nodes)
 {
-    uint64_t now = ftc_clock_now(), least = ftc_chain_least_age_ns(np, nodes);
+    uint64_t now = ftc_clock_now();
 
     for (int rank = 0; rank < np; rank++) {
         const struct row *row = &rows[rank];
+        uint64_t least = ftc_chain_least_age_ns(np, nodes, row->message.kind != 0);
         bool waits = row->place == PLACE_WAITS;
         bool old = row->since_ns <= now && now - row->since_ns >= least;
-        links[rank].next = waits ? row->waits_for : -1;
+        links[rank].next = waits && row->role != FTC_WAIT_REST ? row->waits_for : -1;
+        links[rank].passes = row->message.kind != 0;
         links[rank].stands =
             waits && !row->uncertain && same_row(&before[rank], row) && (least == 0 || old);
         links[rank].communicator = is_inside(row) ? row->communicator : 0;
@@ -226,7 +246,7 @@ static void print_history(struct ftc_sink *err, struct ftc_segment *segment, int
 static int print_culprit(struct ftc_sink *err, const struct row *rows,
                          const struct ftc_chain_link *links, int np, int *waiter)
 {
-    char text[256];
+    char text[384];
     int best = -1, waiting = 0;
 
     for (int rank = 0; rank < np; rank++) {

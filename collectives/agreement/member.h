@@ -152,6 +152,10 @@ enum ftc_wait {
     FTC_WAIT_RING,   /* large value: messages of another rank (the runtime sets this) */
     FTC_WAIT_SETTLEMENT, /* a settlement, before the next operation begins (agreement.md, rule 9) */
     FTC_WAIT_STARTED,    /* node board: the posts of an operation that was started */
+    /* Sends and receives (the runtime sets these). */
+    FTC_WAIT_MESSAGE,  /* a message, for a receive or a probe */
+    FTC_WAIT_RECEIVER, /* the receiver of a message */
+    FTC_WAIT_REST,     /* the bytes of a message that a receive has taken */
     FTC_WAITS
 };
 const char *ftc_wait_name(enum ftc_wait wait);

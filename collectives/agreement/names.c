@@ -184,6 +184,9 @@ const char *ftc_wait_name(enum ftc_wait wait)
         [FTC_WAIT_GOSSIP] = "messages of gossip",
         [FTC_WAIT_RING] = "messages of a large value",
         [FTC_WAIT_SETTLEMENT] = "the settlement of a failure",
+        [FTC_WAIT_MESSAGE] = "a message",
+        [FTC_WAIT_RECEIVER] = "the receiver of a message",
+        [FTC_WAIT_REST] = "the rest of a message",
     };
 
     return NAME_OF(names, wait);

@@ -24,6 +24,8 @@ enum {
     KNOWN,
     AGREED,
     UNSETTLED_NS,
+    TAG,
+    BYTES,
     COMMUNICATOR,
     NAME,
     NAME_END = NAME + FTC_COMMUNICATOR_NAME / 8 - 1,
@@ -70,6 +72,8 @@ static void copy_slot(const struct ftc_slot *slot, uint64_t words[WORDS])
     words[KNOWN] = LOAD(a->known_failed);
     words[AGREED] = LOAD(a->agreed_failed);
     words[UNSETTLED_NS] = age(now, LOAD(a->unsettled_ns));
+    words[TAG] = (uint64_t)(int64_t)LOAD(a->tag);
+    words[BYTES] = LOAD(a->bytes);
     words[COMMUNICATOR] = LOAD(a->communicator);
     for (int i = NAME; i <= NAME_END; i++)
         words[i] = LOAD(a->name[i - NAME]);
@@ -144,6 +148,8 @@ static void write_slot(struct ftc_slot *slot, const uint64_t words[WORDS])
     STORE(a->known_failed, (uint32_t)words[KNOWN]);
     STORE(a->agreed_failed, (uint32_t)words[AGREED]);
     STORE(a->unsettled_ns, age(now, words[UNSETTLED_NS]));
+    STORE(a->tag, (int32_t)words[TAG]);
+    STORE(a->bytes, words[BYTES]);
     STORE(slot->called, words[CALLED]);
     STORE(slot->counters.operations, words[OPERATIONS]);
     STORE(slot->heartbeat, words[HEARTBEAT]);

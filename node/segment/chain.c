@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/agreement/member.h"
 #include "collectives/communicators/number.h"
 #include "node/segment/history.h"
 
@@ -19,7 +20,7 @@ static bool counts(const struct ftc_chain_link *links, int count, int i)
     if (link->next < 0 || link->next >= count || link->next == i)
         return false;
     uint64_t other = links[link->next].communicator;
-    return link->stands || other == 0 || other == link->communicator;
+    return link->stands || other == 0 || (other == link->communicator && !link->passes);
 }
 
 /* The path that is walked now has come back to `from`. Returns the lowest rank of this cycle. */
@@ -82,6 +83,48 @@ char *ftc_chain_communicator(const struct ftc_activity *activity, uint64_t numbe
     ftc_history_name(activity->name, number, name);
     snprintf(text, FTC_COMMUNICATOR_NAME, "%.*s%s", FTC_COMMUNICATOR_NAME - 1 - (int)strlen(mark),
              name, mark);
+    return text;
+}
+
+/* --- sends and receives --- */
+
+void ftc_chain_look(const struct ftc_activity *activity, struct ftc_chain_message *message)
+{
+    uint32_t kind = atomic_load_explicit(&activity->kind, memory_order_relaxed);
+
+    *message = (struct ftc_chain_message){0};
+    if (kind < FTC_HISTORY_SEND || kind >= FTC_HISTORY_KINDS)
+        return;
+    message->kind = (int)kind;
+    message->role = atomic_load_explicit(&activity->role, memory_order_relaxed);
+    message->rank = atomic_load_explicit(&activity->waits_for, memory_order_relaxed);
+    message->tag = atomic_load_explicit(&activity->tag, memory_order_relaxed);
+    message->requests = atomic_load_explicit(&activity->waits, memory_order_relaxed);
+    message->bytes = atomic_load_explicit(&activity->bytes, memory_order_relaxed);
+}
+
+/* A number, or `any` if there is none. */
+static const char *number_or(int value, const char *word, const char *any, char text[24])
+{
+    snprintf(text, 24, "%s%d", word, value);
+    return value >= 0 ? text : any;
+}
+
+char *ftc_chain_message_words(const struct ftc_chain_message *message, char text[FTC_CHAIN_MESSAGE])
+{
+    const char *way = message->role == FTC_WAIT_RECEIVER ? "to"
+                      : message->role == FTC_WAIT_REST   ? "rest from"
+                                                         : "from";
+    char rank[24], tag[24], bytes[32] = "";
+
+    if (message->requests > 1) {
+        snprintf(text, FTC_CHAIN_MESSAGE, "any of %" PRIu32 " requests", message->requests);
+        return text;
+    }
+    if (message->bytes != UINT64_MAX)
+        snprintf(bytes, sizeof(bytes), ", %" PRIu64 " B", message->bytes);
+    snprintf(text, FTC_CHAIN_MESSAGE, "%s %s, %s%s", way, number_or(message->rank, "", "any", rank),
+             number_or(message->tag, "tag ", "any tag", tag), bytes);
     return text;
 }
 

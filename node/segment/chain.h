@@ -19,7 +19,8 @@
 #define FTC_CHAIN_PAUSE_NS (10 * FTC_NS_PER_MS)
 
 struct ftc_chain_link {
-    int next; /* the rank for which this one waits; -1: none, or the chain is to end here */
+    int next;    /* the rank for which this one waits; -1: none, or the chain is to end here */
+    bool passes; /* it waits in a send or a receive */
     /* Two looks, FTC_CHAIN_PAUSE_NS apart, saw the same wait in the same call. */
     bool stands;
     uint64_t communicator;            /* of the call that the rank is in; 0: it is in none */
@@ -32,16 +33,20 @@ struct ftc_chain_link {
 };
 
 /* The ranks of a job of several nodes are shown elsewhere so late, at most. There a wait stands
- * only if its call is that old. */
-static inline uint64_t ftc_chain_least_age_ns(int ranks, int nodes)
+ * only if its call is that old. `passes`: it waits in a send or a receive. These have no numbers,
+ * so only their age tells a long wait from several short ones. */
+static inline uint64_t ftc_chain_least_age_ns(int ranks, int nodes, bool passes)
 {
-    return nodes > 1 ? (2 + 2 * (uint64_t)ranks / 256) * FTC_NS_PER_S : 0;
+    uint64_t age_ns = nodes > 1 ? (2 + 2 * (uint64_t)ranks / 256) * FTC_NS_PER_S : 0;
+
+    return passes && age_ns == 0 ? FTC_NS_PER_S : age_ns;
 }
 
 /*
- * Follow the chains of `count` ranks. A link to a rank that is in a call of another communicator
- * counts only if it stands: the numbers of their operations cannot be compared, so the awaited
- * message may be under way. `next` becomes -1 for a link that does not count.
+ * Follow the chains of `count` ranks. A link to a rank that is in a call of another communicator,
+ * and a link of a send or a receive to a rank that is in any call, count only if they stand: there
+ * are no numbers of operations to compare, so the awaited message may be under way. `next` becomes
+ * -1 for a link that does not count.
  */
 void ftc_chain_follow(struct ftc_chain_link *links, int count);
 
@@ -49,6 +54,22 @@ void ftc_chain_follow(struct ftc_chain_link *links, int count);
  * agreement after a revoke. The name is untrusted: only its printable ASCII is taken. */
 char *ftc_chain_communicator(const struct ftc_activity *activity, uint64_t number,
                              char text[FTC_COMMUNICATOR_NAME]);
+
+/* What a rank shows of a send, a receive, a probe, or a wait for such requests. */
+struct ftc_chain_message {
+    int kind;          /* enum ftc_history_kind; 0: it shows no such call, and all else is 0 */
+    uint32_t role;     /* FTC_WAIT_MESSAGE, _RECEIVER or _REST; nonsense counts as the first */
+    int rank;          /* the other end, a rank of the job; -1: any */
+    int tag;           /* -1: any */
+    uint32_t requests; /* > 1: it waits for any of so many, and names no message */
+    uint64_t bytes;    /* size of the caller's buffer; UINT64_MAX: it has none */
+};
+/* Copies what the activity says. Any value in it will do. */
+void ftc_chain_look(const struct ftc_activity *activity, struct ftc_chain_message *message);
+/* What follows the name of the call: "from 3, tag 7, 4096 B". */
+#define FTC_CHAIN_MESSAGE 96
+char *ftc_chain_message_words(const struct ftc_chain_message *message,
+                              char text[FTC_CHAIN_MESSAGE]);
 
 /* A deadlock in words: "ranks 3 and 5 wait for each other: rank 3 in rows for rank 5, rank 5 in
  * columns for rank 3". `lowest` is its lowest rank. A long cycle is cut. */

@@ -49,6 +49,12 @@ enum ftc_history_kind {
     FTC_HISTORY_SPLIT,
     FTC_HISTORY_SHRINK,
     FTC_HISTORY_FREE,
+    /* Sends and receives. An activity (segment.h) has these kinds, too. */
+    FTC_HISTORY_SEND,
+    FTC_HISTORY_RECV,
+    FTC_HISTORY_SENDRECV,
+    FTC_HISTORY_PROBE,
+    FTC_HISTORY_WAIT,
     FTC_HISTORY_KINDS
 };
 const char *ftc_history_kind_name(int kind); /* also of an enum ftc_call_kind; else "?" */

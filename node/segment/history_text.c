@@ -14,7 +14,12 @@ const char *ftc_history_kind_name(int kind)
     static const char *const names[] = {[FTC_HISTORY_DUP - FTC_CALL_KINDS] = "dup",
                                         [FTC_HISTORY_SPLIT - FTC_CALL_KINDS] = "split",
                                         [FTC_HISTORY_SHRINK - FTC_CALL_KINDS] = "shrink",
-                                        [FTC_HISTORY_FREE - FTC_CALL_KINDS] = "free"};
+                                        [FTC_HISTORY_FREE - FTC_CALL_KINDS] = "free",
+                                        [FTC_HISTORY_SEND - FTC_CALL_KINDS] = "send",
+                                        [FTC_HISTORY_RECV - FTC_CALL_KINDS] = "recv",
+                                        [FTC_HISTORY_SENDRECV - FTC_CALL_KINDS] = "sendrecv",
+                                        [FTC_HISTORY_PROBE - FTC_CALL_KINDS] = "probe",
+                                        [FTC_HISTORY_WAIT - FTC_CALL_KINDS] = "wait"};
 
     return kind >= FTC_HISTORY_DUP && kind < FTC_HISTORY_KINDS
                ? names[kind - FTC_CALL_KINDS]

@@ -45,7 +45,7 @@
 #include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 20
+#define FTC_SEGMENT_VERSION 21
 #define FTC_NODE_MAX_RANKS  4096
 /* Where ftrun is the PMIx server, the name of a job's namespace is this and the name of the job. */
 #define FTC_PMIX_SPACE         "ftcoll-"
@@ -120,15 +120,17 @@ enum ftc_sleep {
  * try a few times, then show what they have read as uncertain. */
 struct ftc_activity {
     _Atomic uint32_t sequence;
-    _Atomic uint32_t kind; /* enum ftc_call_kind of collectives/call.h; 0: outside the library */
-    _Atomic uint64_t op;   /* the operation's number k */
+    /* enum ftc_call_kind of collectives/call.h, or enum ftc_history_kind; 0: outside the library */
+    _Atomic uint32_t kind;
+    _Atomic uint64_t op;           /* the operation's number k; UINT64_MAX: it has none */
     _Atomic uint64_t communicator; /* number of the communicator of the operation */
     _Atomic uint64_t name[FTC_COMMUNICATOR_NAME / 8]; /* of this communicator, as 32 bytes */
     _Atomic uint32_t algorithm; /* enum ftc_choice_id of the last call, plus 1; 0: no call yet */
-    _Atomic uint64_t since_ns;  /* ftc_clock_now() at the call or the return */
+    /* ftc_clock_now() at the call or the return; of a send or a receive: when its wait began. */
+    _Atomic uint64_t since_ns;
     _Atomic uint32_t ballot_i, ballot_s;
     _Atomic uint32_t role; /* enum ftc_wait of collectives/agreement/member.h: what it waits for */
-    _Atomic int32_t waits_for; /* lowest rank it waits for, -1: none */
+    _Atomic int32_t waits_for; /* lowest rank it waits for, -1: none, or any */
     _Atomic uint32_t waits;    /* how many ranks it waits for */
     _Atomic int32_t root;      /* -1: none */
     _Atomic uint64_t epoch_op; /* epoch of the communicator */
@@ -136,6 +138,9 @@ struct ftc_activity {
     _Atomic uint32_t known_failed;  /* |L| */
     _Atomic uint32_t agreed_failed; /* |G| */
     _Atomic uint64_t unsettled_ns;  /* gossip: not ready to agree since then; 0: it is ready */
+    /* Of a send or a receive only (struct ftc_chain_message). */
+    _Atomic int32_t tag;
+    _Atomic uint64_t bytes;
 };
 
 /* The last ballot that a rank has entered after the first one of an operation. The sequence is odd

@@ -9,6 +9,8 @@
  *                                    0: the world; with a minus sign: after a revoke
  *   enter RANK OP                    rank has called an operation and shows no more of it
  *   wait RANK ROLE FOR COUNT         what its call waits for
+ *   message RANK KIND TAG BYTES      rank is in a send (0), receive (1), ... and waits for 2 s
+ *   timeless RANK                    since when it waits is not known
  *   unsettled RANK SECONDS           it gossips, and has not been ready to agree for so long
  *   pieces RANK DATAGRAM RING OTHER  of multicast decisions
  *   datagrams RANK FOREIGN CORRUPT SENSELESS
@@ -47,6 +49,7 @@
 #include "config/config.h"
 #include "include/ftcoll.h"
 #include "node/jobs.h"
+#include "node/segment/history.h"
 #include "node/segment/segment.h"
 
 #define PERIOD_MS 20
@@ -117,6 +120,29 @@ static bool obey_count(struct ftc_slot *slot, const char *verb, int a, int b, in
     return true;
 }
 
+/* The same for what a rank waits for. */
+static bool obey_wait(struct ftc_activity *activity, const char *verb, int a, int b, int c)
+{
+    if (strcmp(verb, "wait") == 0) {
+        activity->role = (uint32_t)a;
+        activity->waits_for = b;
+        activity->waits = (uint32_t)c;
+    } else if (strcmp(verb, "message") == 0) {
+        activity->kind = FTC_HISTORY_SEND + (uint32_t)a;
+        activity->op = UINT64_MAX;
+        activity->tag = b;
+        activity->bytes = c < 0 ? UINT64_MAX : (uint64_t)c;
+        activity->since_ns = ftc_clock_now() - 2 * FTC_NS_PER_S;
+    } else if (strcmp(verb, "timeless") == 0) {
+        activity->since_ns = 0;
+    } else if (strcmp(verb, "unsettled") == 0) {
+        activity->unsettled_ns = ftc_clock_now() - (uint64_t)a * FTC_NS_PER_S;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void name_communicator(struct ftc_activity *activity, int count, const char *line)
 {
     char name[FTC_COMMUNICATOR_NAME] = "";
@@ -149,7 +175,7 @@ static void obey(struct fake *fake, const char *line)
         exit(3);
     struct ftc_slot *slot = ftc_segment_slot(fake->segment, rank);
     struct ftc_activity *activity = &slot->activity;
-    if (obey_count(slot, verb, a, b, c))
+    if (obey_count(slot, verb, a, b, c) || obey_wait(activity, verb, a, b, c))
         return;
     if (strcmp(verb, "fail") == 0) {
         fail(fake, rank, a, b, c);
@@ -164,12 +190,6 @@ static void obey(struct fake *fake, const char *line)
     } else if (strcmp(verb, "enter") == 0) {
         slot->called = (uint64_t)a + 1;
         slot->counters.operations = (uint64_t)a;
-    } else if (strcmp(verb, "wait") == 0) {
-        activity->role = (uint32_t)a;
-        activity->waits_for = b;
-        activity->waits = (uint32_t)c;
-    } else if (strcmp(verb, "unsettled") == 0) {
-        activity->unsettled_ns = ftc_clock_now() - (uint64_t)a * FTC_NS_PER_S;
     } else if (strcmp(verb, "out") == 0) {
         activity->kind = activity->role = 0;
         activity->waits_for = -1;

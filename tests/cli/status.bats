@@ -89,6 +89,55 @@ load helper
         <<<"$output"
 }
 
+@test "ranks in sends and receives say from or to whom, and the chain follows them" {
+    start 6 1
+    tell "message 0 1 7 800" "wait 0 14 1 1" "message 1 0 3 5242880" "wait 1 15 2 1" "out 2 0" \
+        "message 3 1 -1 800" "wait 3 14 -1 1" "message 4 4 9 800" "wait 4 16 5 1" "message 5 4 -1 -1" "wait 5 14 -1 3"
+    run "$STATUS_TOOL" "$job"
+    grep -Eq "recv +[0-9.]+ s +- +from 1, tag 7, 800 B" <<<"$output"
+    has " s - to 2, tag 3, 5242880 B"
+    has " s - from any, any tag, 800 B"
+    has " s - rest from 5, tag 9, 800 B"
+    has " s - any of 3 requests"
+    [ "$(grep -c "outside" <<<"$output")" -eq 2 ] # rank 2, in the table and below it
+    has "all finally wait for rank 2: outside for"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0].ranks | .[0].activity == (.[0].activity + {operation: "recv", number: null,
+            waits_for: "a message", waits_for_rank: 1, waits: 1, message: {tag: 7, bytes: 800}}) and
+        .[3].activity.message == {tag: null, bytes: 800} and .[3].activity.waits_for_rank == null and
+        .[5].activity.message == {tag: null, bytes: null} and .[5].activity.waits == 3 and
+        [.[].finally_waits_for] == [2, 2, null, null, null, null] and .[2].activity.message == null' <<<"$output"
+}
+
+@test "a chain of waiting ends at a rank that receives from any" {
+    start 3 1
+    tell "call 0 1 10" "wait 0 1 1 1" "message 1 1 5 800" "wait 1 14 -1 1" "message 2 1 5 800" "wait 2 14 0 1"
+    run "$STATUS_TOOL" "$job"
+    has "all finally wait for rank 1: in recv from any, tag 5, 800 B for "
+    tell "in 1 3 rows"
+    run "$STATUS_TOOL" "$job"
+    has "all finally wait for rank 1: in recv from any, tag 5, 800 B in rows for "
+}
+
+@test "ranks that receive from each other for a long time are named as a cycle" {
+    start 2 1
+    tell "message 0 1 5 800" "wait 0 14 1 1" "message 1 1 5 800" "wait 1 14 0 1"
+    run "$STATUS_TOOL" "$job"
+    has "ranks 0 -> 1 -> 0 wait for each other"
+    tell "timeless 0" "timeless 1"
+    run "$STATUS_TOOL" "$job"
+    lacks "wait for each other"
+}
+
+@test "ranks in many receives share a row" {
+    start 40 1
+    for ((i = 0; i < 40; i++)); do echo "message $i 1 7 800"; echo "wait $i 14 $((i / 2)) 1"; done >"$work/commands"
+    mapfile -t commands <"$work/commands"
+    tell "${commands[@]}"
+    run "$STATUS_TOOL" "$job"
+    has " s - several"
+}
+
 @test "ranks that wait for each other are named as a cycle" {
     start 4 1
     tell "call 0 4 5" "call 1 4 5" "call 2 4 5" "wait 0 1 1 1" "wait 1 1 2 1" "wait 2 1 1 1"
@@ -207,7 +256,7 @@ load helper
 
 @test "slots full of junk do no harm" {
     start 6 2 $'evil \e[31mred \xff' broadcast.dissemination=multicast
-    tell "junk 0 255" "junk 1 127" "junk 2 1" "junk 3 128"
+    tell "junk 0 255" "junk 1 127" "junk 2 1" "junk 3 128" "message 4 1 -2147483648 2147483647" "wait 4 99 77 -1"
     run "$STATUS_TOOL" "$job"
     [ "$status" -eq 0 ] || [ "$status" -eq 3 ]
     lacks $'\e'

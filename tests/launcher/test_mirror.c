@@ -256,6 +256,8 @@ START_TEST(what_a_rank_does_is_seen_elsewhere)
     atomic_store(&here->op, 77);
     atomic_store(&here->since_ns, 1); /* since the machine started */
     atomic_store(&here->waits_for, 2);
+    atomic_store(&here->tag, -1);
+    atomic_store(&here->bytes, UINT64_C(1) << 40);
     atomic_store(&here->name[0], 0x73776f72); /* "rows" */
     atomic_store(&here->name[3], 9);
     atomic_store(&here->known_failed, 1);
@@ -267,6 +269,8 @@ START_TEST(what_a_rank_does_is_seen_elsewhere)
     ck_assert(ftc_agent_activity_take(job.segment, 4, bytes, size));
     ck_assert_uint_eq(atomic_load(&there->op), 77);
     ck_assert_int_eq(atomic_load(&there->waits_for), 2);
+    ck_assert_int_eq(atomic_load(&there->tag), -1);
+    ck_assert_uint_eq(atomic_load(&there->bytes), UINT64_C(1) << 40);
     ck_assert_uint_eq(atomic_load(&there->name[0]), 0x73776f72);
     ck_assert_uint_eq(atomic_load(&there->name[3]), 9);
     ck_assert_uint_le(atomic_load(&there->since_ns), FTC_NS_PER_S);

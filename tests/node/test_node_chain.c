@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/agreement/member.h"
 #include "collectives/communicators/number.h"
+#include "node/segment/history.h"
 #include "tests/suite.h"
 
 #define RANKS   12
@@ -175,6 +177,78 @@ START_TEST(a_communicator_is_shown_by_its_name_or_its_number)
 }
 END_TEST
 
+static const char *words_of(int kind, uint32_t role, int rank, int tag, uint32_t requests,
+                            uint64_t bytes)
+{
+    static char text[FTC_CHAIN_MESSAGE];
+    struct ftc_activity activity;
+    struct ftc_chain_message message;
+    memset(&activity, 0, sizeof(activity));
+    activity.kind = (uint32_t)kind;
+    activity.role = role;
+    activity.waits_for = rank;
+    activity.tag = tag;
+    activity.waits = requests;
+    activity.bytes = bytes;
+    ftc_chain_look(&activity, &message);
+    return message.kind != 0 ? ftc_chain_message_words(&message, text) : "none";
+}
+
+START_TEST(a_send_or_a_receive_is_told_in_words)
+{
+    ck_assert_str_eq(words_of(FTC_HISTORY_RECV, FTC_WAIT_MESSAGE, 3, 7, 1, 16),
+                     "from 3, tag 7, 16 B");
+    ck_assert_str_eq(words_of(FTC_HISTORY_SENDRECV, FTC_WAIT_RECEIVER, 0, 0, 1, 0),
+                     "to 0, tag 0, 0 B");
+    ck_assert_str_eq(words_of(FTC_HISTORY_RECV, FTC_WAIT_REST, 5, -1, 1, UINT64_C(1) << 40),
+                     "rest from 5, any tag, 1099511627776 B");
+    ck_assert_str_eq(words_of(FTC_HISTORY_PROBE, FTC_WAIT_MESSAGE, -1, 4, 1, UINT64_MAX),
+                     "from any, tag 4");
+    ck_assert_str_eq(words_of(FTC_HISTORY_WAIT, FTC_WAIT_MESSAGE, -1, -1, 3, UINT64_MAX),
+                     "any of 3 requests");
+}
+END_TEST
+
+START_TEST(nonsense_in_a_send_or_a_receive_is_told_in_words)
+{
+    ck_assert_str_eq(words_of(FTC_HISTORY_SEND, UINT32_MAX, INT32_MIN, INT32_MIN, 0, UINT64_MAX),
+                     "from any, any tag");
+    ck_assert_str_eq(
+        words_of(FTC_HISTORY_WAIT, FTC_WAIT_REST, INT32_MAX, INT32_MAX, 1, UINT64_MAX - 1),
+        "rest from 2147483647, tag 2147483647, 18446744073709551614 B");
+    ck_assert_str_eq(words_of(FTC_HISTORY_WAIT, UINT32_MAX, 0, 0, UINT32_MAX, 0),
+                     "any of 4294967295 requests");
+}
+END_TEST
+
+START_TEST(other_kinds_are_no_sends_or_receives)
+{
+    ck_assert_str_eq(words_of(FTC_CALL_NONE, FTC_WAIT_MESSAGE, 0, 0, 0, 0), "none");
+    ck_assert_str_eq(words_of(FTC_CALL_ALLREDUCE, FTC_WAIT_MESSAGE, 0, 0, 0, 0), "none");
+    ck_assert_str_eq(words_of(FTC_HISTORY_FREE, FTC_WAIT_MESSAGE, 0, 0, 0, 0), "none");
+    ck_assert_str_eq(words_of(FTC_HISTORY_KINDS, FTC_WAIT_MESSAGE, 0, 0, 0, 0), "none");
+    ck_assert_str_eq(words_of(-1, FTC_WAIT_MESSAGE, 0, 0, 0, 0), "none");
+}
+END_TEST
+
+START_TEST(a_link_of_a_send_or_a_receive_to_a_rank_in_a_call_counts_if_it_stands)
+{
+    wait_in(3, WORLD, 5, false);
+    wait_in(5, WORLD, 3, false);
+    wait_in(6, WORLD, 7, false);
+    links[3].passes = links[5].passes = links[6].passes = true;
+    ck_assert_int_eq(deadlocks(), 0);
+    ck_assert_int_eq(links[3].end, NOBODY); /* its message may be under way */
+    ck_assert_int_eq(links[6].end, 7);      /* rank 7 computes */
+
+    wait_in(3, WORLD, 5, true);
+    wait_in(5, WORLD, 3, true);
+    ck_assert_int_eq(deadlocks(), 0);
+    ck_assert_int_eq(links[5].end, 3);
+    ck_assert_int_eq(links[3].cycle, 2);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("node_chain");
@@ -191,6 +265,10 @@ int main(void)
     tcase_add_test(tests, a_link_to_nowhere_or_to_itself_does_not_count);
     tcase_add_test(tests, the_words_of_a_long_cycle_are_cut);
     tcase_add_test(tests, a_communicator_is_shown_by_its_name_or_its_number);
+    tcase_add_test(tests, a_send_or_a_receive_is_told_in_words);
+    tcase_add_test(tests, nonsense_in_a_send_or_a_receive_is_told_in_words);
+    tcase_add_test(tests, other_kinds_are_no_sends_or_receives);
+    tcase_add_test(tests, a_link_of_a_send_or_a_receive_to_a_rank_in_a_call_counts_if_it_stands);
     suite_add_tcase(suite, tests);
     return test_suite_run(suite);
 }
