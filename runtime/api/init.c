@@ -119,7 +119,7 @@ static void settle(struct ftc_comm *comm)
     uint64_t until = ftc_clock_now() + period;
 
     if (comm->process->transport->ops->settled != NULL)
-        ftc_comm_wait(comm, &(struct ftc_until){has_settled, &until, FTC_WAIT_MARKS, period});
+        ftc_comm_wait(comm, &(struct ftc_until){has_settled, &until, FTC_WAIT_MARKS, period, NULL});
 }
 
 /* communicators.md, C12: the closings of the children, and that of a world that was revoked. */
@@ -136,10 +136,10 @@ static void linger(struct ftc_comm *comm)
     int from = 0;
 
     ftc_call_enter(comm);
-    ftc_comm_wait(comm, &(struct ftc_until){all_are_closed, NULL, FTC_WAIT_MARKS, 0});
+    ftc_comm_wait(comm, &(struct ftc_until){all_are_closed, NULL, FTC_WAIT_MARKS, 0, NULL});
     set_mark(comm);
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_LINGER);
-    ftc_comm_wait(comm, &(struct ftc_until){nobody_needs_me, &from, FTC_WAIT_MARKS, 0});
+    ftc_comm_wait(comm, &(struct ftc_until){nobody_needs_me, &from, FTC_WAIT_MARKS, 0, NULL});
     settle(comm);
     ftc_call_leave(comm);
 }

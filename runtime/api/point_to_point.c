@@ -9,6 +9,7 @@
 #include "runtime/api/posted.h"
 #include "runtime/api/request.h"
 #include "runtime/comm/drive.h"
+#include "runtime/comm/publish.h"
 #include "runtime/process/progress.h"
 #include "runtime/process/turn.h"
 
@@ -105,7 +106,18 @@ static void start_both(struct ftc_comm *comm, struct pair *pair)
         ftc_comm_start_transfer(comm, &pair->transfer[i]);
 }
 
-FTC_HOT static void run_both(struct ftc_comm *comm, struct pair *pair)
+static bool await(struct ftc_comm *comm, struct pair *pair)
+{
+    int kind = pair->transfer[0].sends ? FTC_HISTORY_SEND : FTC_HISTORY_RECV;
+    struct ftc_passing_call call = {pair->count > 1 ? FTC_HISTORY_SENDRECV : kind, pair->transfer,
+                                    pair->count};
+
+    ftc_comm_expect_delivery(comm);
+    return ftc_comm_wait(comm, &(struct ftc_until){.done = is_over, .arg = pair, .passing = &call});
+}
+
+/* True: it has slept, and was shown. */
+FTC_HOT static bool run_both(struct ftc_comm *comm, struct pair *pair)
 {
     bool started = false, slept = false, over = false;
 
@@ -117,18 +129,17 @@ FTC_HOT static void run_both(struct ftc_comm *comm, struct pair *pair)
         ftc_turn_unlock(comm->process);
     }
     if (over)
-        return;
+        return false;
     ftc_call_enter(comm);
     if (!started)
         start_both(comm, pair);
-    if (!is_over(comm, pair)) {
-        ftc_comm_expect_delivery(comm);
-        slept = ftc_comm_wait(comm, &(struct ftc_until){.done = is_over, .arg = pair});
-    }
+    if (!is_over(comm, pair))
+        slept = await(comm, pair);
     if (slept)
         ftc_call_leave(comm);
     else
         ftc_call_leave_unseen(comm);
+    return slept;
 }
 
 static int result(struct ftc_comm *comm, const struct pair *pair, int i, ftc_status *status)
@@ -156,11 +167,14 @@ FTC_HOT static int run(struct ftc_comm *comm, const struct message messages[], i
     }
     if (rc != FTC_SUCCESS)
         return ftc_call_end(comm, rc);
-    run_both(comm, &pair);
+    bool slept = run_both(comm, &pair);
     rc = result(comm, &pair, 0, status);
     if (count == 2)
         last = result(comm, &pair, 1, status);
-    return ftc_call_end(comm, rc != FTC_SUCCESS ? rc : last);
+    rc = rc != FTC_SUCCESS ? rc : last;
+    if (slept)
+        ftc_publish_passed(comm, rc);
+    return ftc_call_end(comm, rc);
 }
 
 FTC_API int ftc_send(const void *buffer, size_t count, ftc_type type, int to, int tag,
@@ -248,7 +262,8 @@ FTC_API int ftc_cancel(ftc_request *request)
 
 struct probe {
     int from, tag;
-    ftc_matched *matches; /* P13: gets the message; NULL: the message stays */
+    struct ftc_passing_call call; /* as it is shown */
+    ftc_matched *matches;         /* P13: gets the message; NULL: the message stays */
     struct ftc_envelope found;
     int rc; /* as ftc_comm_probe() returns it */
 };
@@ -269,15 +284,20 @@ static bool looked(struct ftc_comm *comm, void *arg)
 
 static void look(struct ftc_comm *comm, struct probe *probe, bool waits)
 {
+    bool slept = false;
+
     ftc_call_enter(comm);
     if (!looked(comm, probe) && !waits) {
         while (probe->rc == 0 && ftc_progress_step(comm->process))
             (void)looked(comm, probe);
     } else if (!looked(comm, probe)) {
         ftc_comm_expect_delivery(comm);
-        ftc_comm_wait(comm, &(struct ftc_until){.done = looked, .arg = probe});
+        slept = ftc_comm_wait(
+            comm, &(struct ftc_until){.done = looked, .arg = probe, .passing = &probe->call});
     }
     ftc_call_leave(comm);
+    if (slept)
+        ftc_publish_passed(comm, probe->rc < 0 ? probe->rc : FTC_SUCCESS);
 }
 
 /* *found, if there is a place for it, says whether there is a message. */
@@ -290,6 +310,7 @@ static int probe(struct ftc_comm *comm, struct probe *probe, int *found, ftc_sta
         return ftc_call_end(comm, rc);
     if (rc != FTC_SUCCESS)
         return rc;
+    probe->call = (struct ftc_passing_call){FTC_HISTORY_PROBE, &any, 1};
     look(comm, probe, found == NULL);
     if (probe->rc < 0)
         return ftc_call_end(comm, ftc_transfer_explain(comm, &any, probe->rc));

@@ -152,36 +152,55 @@ static bool has_ended(struct ftc_comm *comm, void *arg)
     return now >= watch->until_ns;
 }
 
-/* The transport's messages are taken in until one of these has ended. True: all are transfers. */
-static bool await_transfers(struct watch *watch)
+/* The transport's messages are taken in until one of these has ended. True: all are transfers, and
+ * *call is how the wait is shown. */
+static bool await_transfers(struct watch *watch, struct ftc_passing_call *call)
 {
     bool all = true;
 
+    *call = (struct ftc_passing_call){.kind = FTC_HISTORY_WAIT};
     for (int i = 0; i < watch->count; i++) {
         struct ftc_posted *p =
             watch->requests[i] != NULL ? ftc_posted_of(watch->requests[i]) : NULL;
-        if (p != NULL && p->passes)
+        if (p != NULL && p->passes) {
             p->transfer.awaited = true;
-        else if (p != NULL)
+            call->transfer = call->count++ == 0 ? &p->transfer : NULL;
+        } else if (p != NULL) {
             all = false;
+        }
     }
     return all;
+}
+
+/* How the wait for a transfer has ended. */
+static int status_of(const struct watch *watch)
+{
+    if (watch->index < 0)
+        return FTC_ERR_TIMEOUT;
+    const struct ftc_transfer *t = &ftc_posted_of(watch->requests[watch->index])->transfer;
+    return ftc_transfer_has_ended(t) ? t->status : FTC_ERR_RANK_FAILED;
 }
 
 /* Waits until one of the requests has ended, at least one of which is not NULL. */
 static void look_with_lock(struct watch *watch, struct ftc_comm *comm)
 {
+    struct ftc_passing_call call;
+
     watch->until = (struct ftc_until){.done = has_ended, .arg = watch};
     ftc_call_enter(comm);
-    bool passes = await_transfers(watch);
-    if (passes)
+    bool passes = await_transfers(watch, &call);
+    if (passes) {
         ftc_comm_expect_delivery(comm);
+        watch->until.passing = &call;
+    }
     ftc_progress_step(comm->process); /* a test moves operations on, too */
     bool slept = ftc_comm_wait(comm, &watch->until);
     if (slept || !passes)
         ftc_call_leave(comm);
     else
         ftc_call_leave_unseen(comm);
+    if (slept && passes)
+        ftc_publish_passed(comm, status_of(watch));
 }
 
 /* Looks for one transfer, for a short while. */

@@ -440,7 +440,10 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
     struct ftc_process *process = comm->process;
 
     ftc_algorithms_sleep(comm);
-    ftc_publish_activity(comm, until->wait);
+    if (until->passing != NULL)
+        ftc_publish_passing(comm, until->passing);
+    else
+        ftc_publish_activity(comm, until->wait);
     ftc_publish_multicast(comm);
     ftc_reach_publish(process);
     int datagrams = ftc_runtime_multicast_fd(process);

@@ -32,12 +32,15 @@ void ftc_comm_return_to_board(struct ftc_comm *comm);
  * Call it before you look at anything that depends on the view. */
 bool ftc_comm_begin(struct ftc_comm *comm);
 
+struct ftc_passing_call;
+
 /* What a call waits for. */
 struct ftc_until {
     bool (*done)(struct ftc_comm *comm, void *arg);
     void *arg;
     enum ftc_wait wait;  /* shown in the slot; FTC_WAIT_NOTHING: the member knows what it is */
     uint64_t longest_ns; /* bound of one sleep; 0: ftc_progress_sleep_ns() alone bounds it */
+    const struct ftc_passing_call *passing; /* shown instead of `wait` (publish.h); or NULL */
 };
 
 /* Steps until it is done. While nothing happens it spins, then yields, then sleeps (struct

@@ -62,6 +62,42 @@ static void fill(struct ftc_comm *comm, const struct ftc_member_activity *now, e
     STORE(a->unsettled_ns, now->unsettled_ns);
 }
 
+/* The transfer that is shown: of a send and a receive the receive, while it is under way. */
+static const struct ftc_transfer *shown_of(const struct ftc_passing_call *call)
+{
+    static const struct ftc_transfer any = {
+        .rank = FTC_MATCHING_ANY, .tag = FTC_MATCHING_ANY, .from = -1};
+    const struct ftc_transfer *t = call->transfer;
+
+    if (t == NULL)
+        return &any;
+    return call->count > 1 && !ftc_transfer_has_ended(&t[1]) ? &t[1] : t;
+}
+
+/* Replaces what fill() says of the call. Returns the job's rank that is awaited; -1: any. */
+static int fill_passing(struct ftc_comm *comm, const struct ftc_passing_call *call)
+{
+    struct ftc_activity *a = &comm->process->slot->activity;
+    const struct ftc_transfer *t = shown_of(call);
+    bool sized = call->transfer != NULL && call->kind != FTC_HISTORY_PROBE;
+    int rank = t->rank >= 0 ? t->rank : t->from;
+
+    if (rank >= 0)
+        rank = ftc_comm_job_rank(comm, rank);
+    STORE(a->kind, (uint32_t)call->kind);
+    STORE(a->op, FTC_HISTORY_UNNUMBERED);
+    STORE(a->ballot_i, 0);
+    STORE(a->ballot_s, 0);
+    STORE(a->role, t->sends ? FTC_WAIT_RECEIVER : t->from >= 0 ? FTC_WAIT_REST : FTC_WAIT_MESSAGE);
+    STORE(a->waits_for, rank);
+    STORE(a->waits, call->transfer != NULL ? 1 : (uint32_t)call->count);
+    STORE(a->root, -1);
+    STORE(a->tag, t->tag);
+    STORE(a->bytes, sized ? t->size : UINT64_MAX);
+    STORE(a->since_ns, comm->passing_since_ns);
+    return rank;
+}
+
 /* Translates the activity of the board into that of a member. The board has no ballots. */
 static void board_activity(const struct ftc_board *board, struct ftc_member_activity *now)
 {
@@ -152,14 +188,11 @@ static void publish_board_agreed(struct ftc_comm *comm)
 
 /* The sequence is odd while the fields change. The release fence and the release store keep the
  * relaxed stores of the fields between the two changes of the sequence. */
-void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
+static void publish(struct ftc_comm *comm, enum ftc_wait wait, const struct ftc_passing_call *call)
 {
     struct ftc_member_activity now;
-    struct ftc_activity *a;
+    struct ftc_activity *a = &comm->process->slot->activity;
 
-    if (comm->process->alone)
-        return;
-    a = &comm->process->slot->activity;
     ftc_publish_board_record(comm);
     ftc_publish_what(comm, &now);
     if (wait == FTC_WAIT_SETTLEMENT)
@@ -173,7 +206,45 @@ void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
     STORE(a->sequence, LOAD(a->sequence) | 1u);
     atomic_thread_fence(memory_order_release);
     fill(comm, &now, wait);
+    if (call != NULL)
+        ftc_history_waits(&comm->history, fill_passing(comm, call));
     atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
+}
+
+void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait)
+{
+    if (!comm->process->alone)
+        publish(comm, wait, NULL);
+}
+
+static void begin_passing(struct ftc_comm *comm, const struct ftc_passing_call *call)
+{
+    struct ftc_signature signature = {.kind = (uint8_t)call->kind, .size = shown_of(call)->size};
+
+    comm->passing_since_ns = ftc_clock_now();
+    if (comm->history.store == NULL)
+        return;
+    comm->history.call = &signature;
+    comm->history.outcome = FTC_HISTORY_OUTCOME(0, 0, LOAD(comm->agreed_count)); /* no algorithm */
+    ftc_history_call(&comm->history, FTC_HISTORY_UNNUMBERED, true);
+}
+
+void ftc_publish_passing(struct ftc_comm *comm, const struct ftc_passing_call *call)
+{
+    if (comm->process->alone)
+        return;
+    if (comm->passing_since_ns == 0)
+        begin_passing(comm, call);
+    publish(comm, FTC_WAIT_NOTHING, call);
+}
+
+void ftc_publish_passed(struct ftc_comm *comm, int status)
+{
+    if (comm->process->alone)
+        return;
+    comm->passing_since_ns = 0;
+    STORE(comm->process->slot->activity.since_ns, ftc_clock_now());
+    ftc_history_return(&comm->history, FTC_HISTORY_OUTCOME(status, 0, LOAD(comm->agreed_count)));
 }
 
 void ftc_publish_shown(struct ftc_comm *comm)

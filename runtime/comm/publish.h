@@ -3,6 +3,7 @@
 #ifndef FTC_RUNTIME_COMM_PUBLISH_H
 #define FTC_RUNTIME_COMM_PUBLISH_H
 
+#include "collectives/point_to_point/matching.h"
 #include "runtime/comm/comm.h"
 
 /* Fills *now with what the caller is doing, by messages or on the board. */
@@ -11,6 +12,19 @@ void ftc_publish_what(const struct ftc_comm *comm, struct ftc_member_activity *n
 /* Shows what the caller is doing. `wait` replaces what ftc_publish_what() says the caller waits
  * for, unless it is FTC_WAIT_NOTHING. */
 void ftc_publish_activity(struct ftc_comm *comm, enum ftc_wait wait);
+
+/* A call that waits for transfers: a send, a receive, a probe, or a wait for such requests. */
+struct ftc_passing_call {
+    int kind; /* enum ftc_history_kind */
+    /* One, or a send and the receive behind it. NULL: any of `count` requests. */
+    const struct ftc_transfer *transfer;
+    int count;
+};
+/* Shows what the caller waits for in such a call. The first time the call gets its entry in the
+ * history. */
+void ftc_publish_passing(struct ftc_comm *comm, const struct ftc_passing_call *call);
+/* A call that was shown so returns. Without the lock. */
+void ftc_publish_passed(struct ftc_comm *comm, int status);
 /* The caller has returned from a wait on the board that was shown (comm->shown). Without the lock,
  * since another thread may show what it does in another communicator. */
 void ftc_publish_shown(struct ftc_comm *comm);

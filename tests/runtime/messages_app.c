@@ -405,6 +405,34 @@ static void last(void)
     OK(ftc_wait(&any, NULL));
 }
 
+/* For ever, and for status.bats: rank 0 waits for a message of rank 1, which waits for rank 2 to
+ * receive. Rank 3 takes any message, and rank 4 has got one. */
+static void hang(void)
+{
+    unsigned char *large = memory(MOST);
+    ftc_comm *reversed = NULL;
+    ftc_request *request = NULL;
+
+    OK(ftc_comm_split(world, 0, -me, &reversed));
+    OK(ftc_comm_set_name(reversed, "reversed"));
+    if (me == 0)
+        OK(ftc_recv(large, 16, FTC_UINT8, size - 2, 7, reversed, NULL));
+    if (me == 1)
+        OK(ftc_send(large, MOST, FTC_UINT8, 2, 3, world));
+    if (me == 2) {
+        compute(0.2);
+        OK(ftc_send(large, 1, FTC_UINT8, 4, 0, world));
+    }
+    if (me == 3) {
+        OK(ftc_irecv(large, 1, FTC_UINT8, FTC_ANY_RANK, FTC_ANY_TAG, world, &request));
+        OK(ftc_wait(&request, NULL));
+    }
+    if (me == 4)
+        OK(ftc_recv(large, 1, FTC_UINT8, 2, 0, world, NULL));
+    for (;;)
+        pause();
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -412,6 +440,7 @@ static const struct {
     {"pairs", pairs},     {"order", order},     {"many", many},      {"self", self},
     {"groups", groups},   {"overlap", overlap}, {"death", death},    {"awaited", awaited},
     {"stopped", stopped}, {"torn", torn},       {"revoke", revoked}, {"last", last},
+    {"hang", hang},
 };
 
 int main(int argc, char **argv)

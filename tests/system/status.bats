@@ -120,6 +120,42 @@ deadlock="ranks 0 and 1 wait for each other: rank 0 in rows for rank 1, rank 1 i
     has "$deadlock"
 }
 
+@test "who waits in a send or a receive says for whom, and is not outside" {
+    "$FTRUN" -np 5 "$MESSAGES_APP" hang >out 2>err </dev/null 3>&- &
+    pid=$!
+    look '([.ranks[].finally_waits_for] == [2, 2, null, null, null]) and
+        ([.ranks[].activity.operation] == ["recv", "send", "none", "wait", "none"])'
+    jq -e '[.jobs[0].ranks[].activity.message] == [{tag: 7, bytes: 16}, {tag: 3, bytes: 5242880}, null,
+        {tag: null, bytes: 1}, null]' json
+    jq -e '.jobs[0].ranks | ([.[0,1,3].activity.waits_for] == ["a message", "the receiver of a message", "a message"]) and
+        ([.[0,1,3].activity.waits_for_rank] == [1, 2, null]) and .[0].activity.communicator_name == "reversed"' json
+    grep -Eq "recv +reversed .* from 1, tag 7, 16 B" <<<"$output"
+    grep -Eq "send +world .* to 2, tag 3, 5242880 B" <<<"$output"
+    has "all finally wait for rank 2: outside for"
+    run "$STATUS" --history all "$job"
+    echo "$output"
+    has "recv reversed 16 - "
+    has "send world 5242880 - "
+    has "wait world 1 - "
+    [ "$(grep -c "under way" <<<"$output")" -eq 3 ]
+    # The time grows as long as the wait lasts.
+    look '[.ranks[0,1,3].activity.since_ns] | all(. > 2500000000)'
+}
+
+@test "--timeout follows sends and receives" {
+    run timeout -s KILL 60 "$FTRUN" -np 5 --timeout 6 "$MESSAGES_APP" hang
+    echo "$output"
+    [ "$status" -eq 124 ]
+    has "rank 0: in recv from 1, tag 7, 16 B in reversed, for "
+    has " s: waits for rank 1 (a message)"
+    has "rank 1: in send to 2, tag 3, 5242880 B, for "
+    has " s: waits for rank 2 (the receiver of a message)"
+    has "rank 3: in wait from any, any tag, 1 B, for "
+    has " s: waits for any rank"
+    has "ranks 2,4: outside the library for "
+    has "2 of the 2 waiting ranks finally wait for rank 2: outside the library"
+}
+
 @test "--report names the communicator in which a rank was when it failed" {
     timeout -s KILL 60 "$FTRUN" -np 2 -f 1 --kill 1@1 --report report.json "$OPPOSITE_APP" || true
     jq -e '.ranks[1] | .failed and .communicator.name == "columns" and
