@@ -328,6 +328,7 @@ static void watched(void)
 
     OK(ftc_comm_dup(world, &copy));
     OK(ftc_barrier(copy));
+    OK(ftc_barrier(world)); /* no rank is in that barrier any more */
     if (me == 0) {
         MUST(pthread_create(&watcher, NULL, revoke_it, copy) == 0);
         MUST(pthread_join(watcher, NULL) == 0);
