@@ -634,14 +634,14 @@ FTC_API int ftc_recognize(ftc_comm *comm, int count, const int ranks[]);
 
 /*
  * What happened in the last operation on comm: the one that was finished last by a blocking call, a
- * wait or a test. Set struct_size to sizeof(ftc_report); the library
- * fills no more bytes than that. `failed` is the failed set of the result, in ascending order. It
- * is the same at every survivor, and stays valid until the next operation on comm is finished, or
- * until comm is freed. With
- * [failure_info] scheme `list` it names every rank whose input is left out. With `count` and `bit`
- * it holds what the deciding rank knew, so a later operation may be the first to name a rank. After
- * a plain reduce it holds, at the root, what the chosen subtree carried (`list`) or what the root
- * knows; elsewhere it holds what this rank knows.
+ * wait or a test. Set struct_size to sizeof(ftc_report); the library fills no more bytes than that.
+ * A program that asks after every operation, and for the failed set alone, sets it to
+ * offsetof(ftc_report, ballots): that costs less. `failed` is the failed set of the result, in
+ * ascending order. It is the same at every survivor, and stays valid until the next operation on
+ * comm is finished, or until comm is freed. With [failure_info] scheme `list` it names every rank
+ * whose input is left out. With `count` and `bit` it holds what the deciding rank knew, so a later
+ * operation may be the first to name a rank. After a plain reduce it holds, at the root, what the
+ * chosen subtree carried (`list`) or what the root knows; elsewhere it holds what this rank knows.
  */
 typedef struct ftc_report {
     size_t struct_size;

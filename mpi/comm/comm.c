@@ -3,6 +3,7 @@
 
 #include "functions.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +124,7 @@ int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int 
         comm->revoked = true;
     if (error != FTC_SUCCESS || !comm->raises)
         return ftc_mpi_error_from(error);
-    ftc_report report = {.struct_size = sizeof report};
+    ftc_report report = {.struct_size = offsetof(ftc_report, ballots)}; /* the failed set alone */
     if (ftc_last_report(native, &report) != FTC_SUCCESS || report.failed_count == 0)
         return MPI_SUCCESS;
     tell(native, report.failed_count, report.failed);

@@ -571,6 +571,11 @@ bool ftc_board_is_small(const struct ftc_board *b)
     return small;
 }
 
+FTC_HOT const struct ftc_set *ftc_board_failed(const struct ftc_board *b)
+{
+    return &b->failed;
+}
+
 void ftc_board_report(const struct ftc_board *b, struct ftc_board_report *report)
 {
     *report = (struct ftc_board_report){.failed = &b->failed,

@@ -180,6 +180,8 @@ void ftc_board_activity(const struct ftc_board *board, struct ftc_board_activity
 uint64_t ftc_board_operations(const struct ftc_board *board);          /* how many were called */
 const struct ftc_set *ftc_board_agreed(const struct ftc_board *board); /* G */
 const struct ftc_set *ftc_board_known(const struct ftc_board *board);  /* L */
+/* The failed set of the call that returned last. */
+const struct ftc_set *ftc_board_failed(const struct ftc_board *board);
 
 /* A report of the call that returned last. */
 struct ftc_board_report {

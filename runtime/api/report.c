@@ -2,6 +2,7 @@
 #include "runtime/comm/finished.h"
 
 #include <limits.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -95,36 +96,59 @@ static const char *algorithm_of(const struct ftc_comm *comm, const struct ftc_fi
     return ftc_choice_name(ran(comm, last));
 }
 
+/* Without the lock, if the operation was on the board and nothing is under way: no other thread
+ * changes its failed set then. */
+static void report_failed(struct ftc_comm *comm, ftc_report *report)
+{
+    bool locked =
+        comm->board == NULL || atomic_load_explicit(&comm->detour, memory_order_acquire) != 0;
+
+    if (locked)
+        ftc_turn_lock(comm->process);
+    comm->report_count = ftc_set_list(ftc_finished_failed(comm), comm->report_failed);
+    if (locked)
+        ftc_turn_unlock(comm->process);
+    report->failed_count = comm->report_count;
+    report->failed = comm->report_failed;
+}
+
 /* Copies only as much as the caller's struct holds: that of an older program may be shorter. */
-FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
+static void report_all(struct ftc_comm *comm, ftc_report *report)
 {
     struct ftc_finished last;
-    ftc_report full;
+    size_t size = report->struct_size;
+
+    ftc_turn_lock(comm->process);
+    ftc_finished_look(comm, &last);
+    comm->report_count = ftc_set_list(last.report.failed, comm->report_failed);
+    comm->report_corrupt_count =
+        last.report.compared > 0 ? ftc_set_list(last.report.wrong, comm->report_corrupt) : 0;
+    ftc_turn_unlock(comm->process);
+    ftc_report full = {.struct_size = size,
+                       .failed_count = comm->report_count,
+                       .failed = comm->report_failed,
+                       .ballots = last.report.ballots,
+                       .retries = last.report.retries,
+                       .algorithm = algorithm_of(comm, &last),
+                       .f = masked(comm, &last),
+                       .write_offs = write_offs(&last)};
+    report_spread(comm, &last, &full);
+    report_integrity(comm, &last, &full);
+    memcpy(report, &full, size < sizeof(full) ? size : sizeof(full));
+}
+
+/* A caller that wants the failed set alone, after each operation, does not wait for the rest. */
+FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
+{
     int rc = begin(comm, report, report != NULL ? report->struct_size : 0);
 
     if (rc != FTC_SUCCESS)
         return rc;
-    ftc_comm *mutable = (ftc_comm *)comm;
-    ftc_turn_lock(mutable->process);
-    ftc_finished_look(comm, &last);
-    mutable->report_count = ftc_set_list(last.report.failed, comm->report_failed);
-    if (last.report.compared > 0)
-        mutable->report_corrupt_count = ftc_set_list(last.report.wrong, comm->report_corrupt);
+    if (report->struct_size == offsetof(ftc_report, ballots))
+        report_failed((ftc_comm *)comm, report);
     else
-        mutable->report_corrupt_count = 0;
-    ftc_turn_unlock(mutable->process);
-    full = (ftc_report){.struct_size = report->struct_size,
-                        .failed_count = comm->report_count,
-                        .failed = comm->report_failed,
-                        .ballots = last.report.ballots,
-                        .retries = last.report.retries,
-                        .algorithm = algorithm_of(comm, &last),
-                        .f = masked(comm, &last),
-                        .write_offs = write_offs(&last)};
-    report_spread(comm, &last, &full);
-    report_integrity(comm, &last, &full);
-    memcpy(report, &full, report->struct_size < sizeof(full) ? report->struct_size : sizeof(full));
-    return ftc_call_end(comm, 0);
+        report_all((ftc_comm *)comm, report);
+    return ftc_call_end(comm, FTC_SUCCESS);
 }
 
 /* The same for the last gossip. */

@@ -38,7 +38,6 @@ FTC_API int ftc_validate_local(ftc_comm *comm, int *failed_count)
 FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count)
 {
     struct ftc_call call = {.signature = {.kind = FTC_CALL_VALIDATE, .root = -1}};
-    struct ftc_finished last;
     int rc = begin(comm, failed_count);
 
     if (rc != 0)
@@ -48,9 +47,8 @@ FTC_API int ftc_validate_global(ftc_comm *comm, int *failed_count)
     if (rc != 0)
         return ftc_call_end(comm, rc);
     ftc_call_enter(comm);
-    ftc_finished_look(comm, &last);
-    ftc_snapshot_global(&comm->snapshot, last.report.failed);
-    *failed_count = ftc_set_count(last.report.failed);
+    ftc_snapshot_global(&comm->snapshot, ftc_finished_failed(comm));
+    *failed_count = ftc_set_count(&comm->snapshot.agreed);
     ftc_call_leave(comm);
     return ftc_call_end(comm, 0);
 }

@@ -37,6 +37,18 @@ void ftc_finished_look(const struct ftc_comm *comm, struct ftc_finished *finishe
         look_at_last(comm, finished);
 }
 
+FTC_HOT const struct ftc_set *ftc_finished_failed(const struct ftc_comm *comm)
+{
+    struct ftc_member_report report;
+
+    if (ftc_finished_is_kept(comm))
+        return comm->finished->report.failed;
+    if (comm->board != NULL && !comm->agreeing)
+        return ftc_board_failed(comm->board);
+    ftc_member_report(comm->member, &report);
+    return report.failed;
+}
+
 static int copy(struct ftc_set *to, const struct ftc_set **set, int ranks)
 {
     if (*set == NULL)

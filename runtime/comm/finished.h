@@ -7,6 +7,8 @@
 /* Of the operation that was finished last by a call, a wait or a test. The sets belong to the
  * communicator, and are valid until its next operation. With the lock. */
 void ftc_finished_look(const struct ftc_comm *comm, struct ftc_finished *finished);
+/* Its failed set alone. */
+const struct ftc_set *ftc_finished_failed(const struct ftc_comm *comm);
 
 /* The same, with sets of its own, of the operation that the communicator has run last.
  * FTC_ERR_NOMEM. With the lock. */

@@ -12,6 +12,7 @@
  */
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,9 +82,13 @@ static void take_orders(struct app *app, int count, char **orders)
 static void take_report(const struct app *app, uint32_t op, struct record *record)
 {
     ftc_report report = {.struct_size = sizeof(report)};
+    ftc_report failed = {.struct_size = offsetof(ftc_report, ballots)}; /* the failed set alone */
 
-    if (ftc_last_report(app->world, &report) != FTC_SUCCESS)
+    if (ftc_last_report(app->world, &report) != FTC_SUCCESS ||
+        ftc_last_report(app->world, &failed) != FTC_SUCCESS)
         wrong(app, op, "there is no report");
+    if (failed.failed_count != report.failed_count)
+        wrong(app, op, "the report of the failed set alone has other ranks");
     record->board = strcmp(report.algorithm, "board") == 0 || strcmp(report.algorithm, "pair") == 0;
     for (int i = 0; i < report.failed_count && !record_is_reduce(record->kind); i++)
         record->failed |= 1ull << report.failed[i];
