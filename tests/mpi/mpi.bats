@@ -163,7 +163,7 @@ END
 
 @test "a program of CMake finds MPI" {
     cd "$BATS_TEST_TMPDIR"
-    cp "$SOURCE/tests/mpi/mpi_app.c" .
+    cp "$SOURCE"/tests/mpi/{mpi_app.c,check.h} .
     cat >CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(app C)

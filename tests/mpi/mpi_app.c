@@ -7,21 +7,10 @@
 
 #include <complex.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static int rank, size;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("rank %d, line %d: %s\n", rank, __LINE__, #condition);                          \
-            fflush(stdout);                                                                        \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
+#include "check.h"
 
 /* A number in decimal: appending another one to it does not commute. */
 struct word {

@@ -8,25 +8,17 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "check.h"
+
 #define WORLD MPI_COMM_WORLD
 #define MANY  (1 << 18) /* ints of a message that goes by rendezvous */
 
-static int rank, size, before, after; /* the neighbours in the ring */
+static int before, after; /* the neighbours in the ring */
 static int many[2][MANY];
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("rank %d, line %d: %s\n", rank, __LINE__, #condition);                          \
-            fflush(stdout);                                                                        \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
 
 static int count_of(const MPI_Status *status, MPI_Datatype type)
 {
