@@ -27,10 +27,10 @@ int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
 int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
 int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 
-/* Store in *flag at each survivor the bitwise "and" of what the survivors have there. A failure is
- * no error here. It works on a communicator that was revoked, too. */
+/* Store in *flag at each survivor the bitwise "and" of what the survivors have there. A failure
+ * that not all of them have acknowledged is raised, at all of them. It works on a communicator that
+ * was revoked, too. */
 int MPIX_Comm_agree(MPI_Comm comm, int *flag);
-/* Not provided yet. */
 int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
 
 /* The ranks of comm that this rank knows to have failed. The call is local. */

@@ -50,6 +50,12 @@ run_app() {
     run_app 4 3 crossing_death
 }
 
+@test "agreements that overlap, and a revoke right after one" {
+    run_app 2 2 agreed
+    run_app 5 5 agreed
+    MPI_APP_THREADS=1 run_app 4 4 agreed
+}
+
 @test "neighbours, also where one is a neighbour twice" {
     local ranks
     for ranks in 1 2 5; do

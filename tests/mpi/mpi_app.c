@@ -418,6 +418,31 @@ static void raised(void)
     MPI_Comm_free(&survivors);
 }
 
+/* Some ranks start the next agreement before the last one has ended. Then a rank revokes as soon as
+ * it knows the result, when others may still wait for theirs. */
+static void agreed(void)
+{
+    for (int i = 0; i < 100; i++) {
+        MPI_Comm comm;
+        MPI_Request requests[2];
+        int first = rank + 64, second = rank + 128, third = rank + 256, last = rank + 512;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        CHECK(MPIX_Comm_iagree(comm, &first, &requests[0]) == MPI_SUCCESS);
+        if (rank % 2 == 0)
+            CHECK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(MPIX_Comm_iagree(comm, &second, &requests[1]) == MPI_SUCCESS);
+        CHECK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+        CHECK(first == 64 && second == 128);
+        CHECK(MPIX_Comm_agree(comm, &third) == MPI_SUCCESS && third == 256);
+        if (rank == i % size)
+            MPIX_Comm_revoke(comm);
+        CHECK(MPIX_Comm_agree(comm, &last) == MPI_SUCCESS && last == 512);
+        CHECK(MPI_Barrier(comm) == MPIX_ERR_REVOKED);
+        MPI_Comm_free(&comm);
+    }
+}
+
 /* A broadcast from a dead root cannot be masked: the job ends with its words. */
 static void fatal(void)
 {
@@ -442,6 +467,7 @@ static const struct {
     {"crossing_death", crossing_death},
     {"masked", masked},
     {"raised", raised},
+    {"agreed", agreed},
     {"fatal", fatal},
 };
 
