@@ -21,11 +21,9 @@ static enum ftc_mpi_failures read_failures(const ftc_comm *world)
                                          : FTC_MPI_FAILURES_AUTO;
 }
 
-int ftc_mpi_init_thread(int *argc, char ***argv, int required, int *provided)
+int ftc_mpi_init_thread(int required, int *provided)
 {
     ftc_comm *native;
-    (void)argc;
-    (void)argv;
     if (ftc_mpi_process.state != FTC_MPI_BEFORE)
         return ftc_mpi_error(MPI_ERR_OTHER, "MPI_Init() was called before");
     int rc = ftc_mpi_error_from(ftc_init(NULL, &native));
@@ -75,9 +73,8 @@ int ftc_mpi_finalize(void)
 }
 
 /* The whole job ends, whichever communicator is given. */
-int ftc_mpi_abort(MPI_Comm comm, int errorcode)
+int ftc_mpi_abort(int errorcode)
 {
-    (void)comm;
     fflush(NULL);
     if (ftc_mpi_process.world != NULL)
         ftc_abort(ftc_mpi_process.world->native, errorcode);
@@ -107,13 +104,12 @@ int ftc_mpi_abi_get_info(MPI_Info *info)
     } sizes[] = {{"mpi_aint_size", "8"}, {"mpi_count_size", "8"}, {"mpi_offset_size", "8"}};
     int rc = ftc_mpi_info_create(info);
     for (size_t i = 0; rc == MPI_SUCCESS && i < sizeof sizes / sizeof *sizes; i++)
-        rc = ftc_mpi_info_set(*info, sizes[i].key, sizes[i].value);
+        rc = ftc_mpi_info_set(ftc_mpi_info_of(*info), sizes[i].key, sizes[i].value);
     return rc;
 }
 
-int ftc_mpi_alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
+int ftc_mpi_alloc_mem(MPI_Aint size, void *baseptr)
 {
-    (void)info;
     if (size < 0)
         return ftc_mpi_error(MPI_ERR_ARG, "a size of %lld bytes is negative", (long long)size);
     void *memory = malloc((size_t)size + 1);
@@ -122,4 +118,3 @@ int ftc_mpi_alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     *(void **)baseptr = memory;
     return MPI_SUCCESS;
 }
-

@@ -8,6 +8,25 @@ static const void *source(const struct ftc_mpi_plan *plan)
     return plan->call.sendbuf == MPI_IN_PLACE ? FTC_IN_PLACE : ftc_mpi_side_at(&plan->send);
 }
 
+int ftc_mpi_plan_open(struct ftc_mpi_plan *plan, bool sends, enum ftc_mpi_shape shape, int blocks)
+{
+    const struct ftc_mpi_call *c = &plan->call;
+    struct ftc_mpi_side *side = sends ? &plan->send : &plan->recv;
+    void *buffer = sends ? c->sendbuf : c->recvbuf;
+    MPI_Datatype type = sends ? c->sendtype : c->recvtype;
+    struct ftc_mpi_array counts = sends ? c->sendcounts : c->recvcounts;
+    struct ftc_mpi_array places = sends ? c->sdispls : c->rdispls;
+    if (places.at == NULL) /* of the one side that has several blocks */
+        places = c->displs;
+    if (shape == FTC_MPI_TYPED)
+        return ftc_mpi_side_typed(side, buffer, counts, places, sends ? c->sendtypes : c->recvtypes,
+                                  blocks);
+    return shape == FTC_MPI_VECTOR
+               ? ftc_mpi_side_vector(side, buffer, counts, places, type, blocks)
+               : ftc_mpi_side_equal(side, buffer, sends ? c->sendcount : c->recvcount, type,
+                                    blocks);
+}
+
 static int prepare_both(struct ftc_mpi_plan *plan, bool keep)
 {
     int rc = ftc_mpi_side_prepare(&plan->send, true);
@@ -18,6 +37,10 @@ static int prepare_both(struct ftc_mpi_plan *plan, bool keep)
     plan->type = FTC_UINT8;
     plan->from = source(plan);
     plan->to = ftc_mpi_side_at(&plan->recv);
+    plan->sendcounts = plan->send.sizes;
+    plan->sendplaces = plan->send.places;
+    plan->recvcounts = plan->recv.sizes;
+    plan->recvplaces = plan->recv.places;
     return MPI_SUCCESS;
 }
 
@@ -35,94 +58,55 @@ static int move_bcast(struct ftc_mpi_plan *plan)
     return rc;
 }
 
-/* The block that this rank gives to a gather. */
-static int open_given(struct ftc_mpi_plan *plan)
+/* The bytes of the block of this rank. */
+static size_t own_block(const struct ftc_mpi_plan *plan, const struct ftc_mpi_side *side)
 {
-    const struct ftc_mpi_call *c = &plan->call;
-    if (c->sendbuf == MPI_IN_PLACE || !plan->gives)
-        return MPI_SUCCESS;
-    return ftc_mpi_side_equal(&plan->send, c->sendbuf, c->sendcount, c->sendtype, 1);
+    return side->shape == FTC_MPI_EQUAL ? ftc_mpi_side_block(side) : side->sizes[plan->comm->rank];
 }
 
-static int move_gather(struct ftc_mpi_plan *plan, bool vector)
+static int move_gather(struct ftc_mpi_plan *plan, enum ftc_mpi_shape shape)
 {
-    const struct ftc_mpi_call *c = &plan->call;
-    int rc = open_given(plan);
-    if (rc == MPI_SUCCESS && plan->gets && vector)
-        rc = ftc_mpi_side_vector(&plan->recv, c->recvbuf, c->recvcounts, c->displs, c->recvtype,
-                                 ftc_mpi_comm_peers(plan->comm));
-    else if (rc == MPI_SUCCESS && plan->gets)
-        rc = ftc_mpi_side_equal(&plan->recv, c->recvbuf, c->recvcount, c->recvtype,
-                                ftc_mpi_comm_peers(plan->comm));
+    bool in_place = plan->call.sendbuf == MPI_IN_PLACE;
+    int rc = MPI_SUCCESS;
+    if (plan->gives && !in_place)
+        rc = ftc_mpi_plan_open(plan, true, FTC_MPI_EQUAL, 1);
+    if (rc == MPI_SUCCESS && plan->gets)
+        rc = ftc_mpi_plan_open(plan, false, shape, ftc_mpi_comm_peers(plan->comm));
     if (rc == MPI_SUCCESS)
         rc = prepare_both(plan, true);
     plan->count = plan->send.bytes;
-    if (rc == MPI_SUCCESS && c->sendbuf == MPI_IN_PLACE && plan->gets)
-        plan->count = vector ? plan->recv.sizes[plan->comm->rank] : ftc_mpi_side_block(&plan->recv);
-    plan->recvcounts = plan->recv.sizes;
-    plan->recvplaces = plan->recv.places;
+    if (rc == MPI_SUCCESS && in_place && plan->gets)
+        plan->count = own_block(plan, &plan->recv);
     return rc;
 }
 
-static int move_scatter(struct ftc_mpi_plan *plan, bool vector)
+static int move_scatter(struct ftc_mpi_plan *plan, enum ftc_mpi_shape shape)
 {
-    const struct ftc_mpi_call *c = &plan->call;
-    bool stays = c->recvbuf == MPI_IN_PLACE;
+    bool stays = plan->call.recvbuf == MPI_IN_PLACE;
     int rc = MPI_SUCCESS;
-    if (plan->gives && vector)
-        rc = ftc_mpi_side_vector(&plan->send, c->sendbuf, c->sendcounts, c->displs, c->sendtype,
-                                 ftc_mpi_comm_peers(plan->comm));
-    else if (plan->gives)
-        rc = ftc_mpi_side_equal(&plan->send, c->sendbuf, c->sendcount, c->sendtype,
-                                ftc_mpi_comm_peers(plan->comm));
+    if (plan->gives)
+        rc = ftc_mpi_plan_open(plan, true, shape, ftc_mpi_comm_peers(plan->comm));
     if (rc == MPI_SUCCESS && plan->gets && !stays)
-        rc = ftc_mpi_side_equal(&plan->recv, c->recvbuf, c->recvcount, c->recvtype, 1);
+        rc = ftc_mpi_plan_open(plan, false, FTC_MPI_EQUAL, 1);
     if (rc == MPI_SUCCESS)
         rc = prepare_both(plan, false);
     plan->count = plan->recv.bytes;
     if (rc == MPI_SUCCESS && stays) {
         plan->to = FTC_IN_PLACE;
-        plan->count = vector ? plan->send.sizes[plan->comm->rank] : ftc_mpi_side_block(&plan->send);
+        plan->count = own_block(plan, &plan->send);
     }
-    plan->sendcounts = plan->send.sizes;
-    plan->sendplaces = plan->send.places;
     return rc;
 }
 
-static int open_exchange(struct ftc_mpi_plan *plan, struct ftc_mpi_side *side, bool sends)
+static int move_exchange(struct ftc_mpi_plan *plan, enum ftc_mpi_shape shape)
 {
-    const struct ftc_mpi_call *c = &plan->call;
-    int n = ftc_mpi_comm_peers(plan->comm);
-    switch (c->kind) {
-    case FTC_MPI_ALLTOALL:
-        return sends ? ftc_mpi_side_equal(side, c->sendbuf, c->sendcount, c->sendtype, n)
-                     : ftc_mpi_side_equal(side, c->recvbuf, c->recvcount, c->recvtype, n);
-    case FTC_MPI_ALLTOALLV:
-        return sends ? ftc_mpi_side_vector(side, c->sendbuf, c->sendcounts, c->sdispls, c->sendtype,
-                                           n)
-                     : ftc_mpi_side_vector(side, c->recvbuf, c->recvcounts, c->rdispls, c->recvtype,
-                                           n);
-    default:
-        return sends ? ftc_mpi_side_typed(side, c->sendbuf, c->sendcounts, c->sdispls, c->sendtypes,
-                                          n)
-                     : ftc_mpi_side_typed(side, c->recvbuf, c->recvcounts, c->rdispls, c->recvtypes,
-                                          n);
-    }
-}
-
-static int move_exchange(struct ftc_mpi_plan *plan)
-{
-    int rc = open_exchange(plan, &plan->recv, false);
+    int n = ftc_mpi_comm_peers(plan->comm), rc = ftc_mpi_plan_open(plan, false, shape, n);
     if (rc == MPI_SUCCESS && plan->call.sendbuf != MPI_IN_PLACE)
-        rc = open_exchange(plan, &plan->send, true);
+        rc = ftc_mpi_plan_open(plan, true, shape, n);
     if (rc == MPI_SUCCESS)
         rc = prepare_both(plan, true);
-    if (rc == MPI_SUCCESS && plan->call.kind == FTC_MPI_ALLTOALL)
+    if (rc == MPI_SUCCESS && shape == FTC_MPI_EQUAL)
         plan->count = ftc_mpi_side_block(&plan->recv);
-    plan->sendcounts = plan->send.sizes;
-    plan->sendplaces = plan->send.places;
-    plan->recvcounts = plan->recv.sizes;
-    plan->recvplaces = plan->recv.places;
     return rc;
 }
 
@@ -133,16 +117,20 @@ static int open_and_prepare(struct ftc_mpi_plan *plan)
         return move_bcast(plan);
     case FTC_MPI_GATHER:
     case FTC_MPI_ALLGATHER:
-        return move_gather(plan, false);
+        return move_gather(plan, FTC_MPI_EQUAL);
     case FTC_MPI_GATHERV:
     case FTC_MPI_ALLGATHERV:
-        return move_gather(plan, true);
+        return move_gather(plan, FTC_MPI_VECTOR);
     case FTC_MPI_SCATTER:
-        return move_scatter(plan, false);
+        return move_scatter(plan, FTC_MPI_EQUAL);
     case FTC_MPI_SCATTERV:
-        return move_scatter(plan, true);
+        return move_scatter(plan, FTC_MPI_VECTOR);
+    case FTC_MPI_ALLTOALL:
+        return move_exchange(plan, FTC_MPI_EQUAL);
+    case FTC_MPI_ALLTOALLV:
+        return move_exchange(plan, FTC_MPI_VECTOR);
     default:
-        return move_exchange(plan);
+        return move_exchange(plan, FTC_MPI_TYPED);
     }
 }
 

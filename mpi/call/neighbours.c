@@ -59,21 +59,12 @@ static int open_side(struct ftc_mpi_plan *plan, const struct edges *e, bool in)
 {
     const struct ftc_mpi_call *c = &plan->call;
     struct ftc_mpi_side *side = in ? &plan->recv : &plan->send;
-    void *buffer = in ? c->recvbuf : c->sendbuf;
-    MPI_Count count = in ? c->recvcount : c->sendcount;
-    MPI_Datatype type = in ? c->recvtype : c->sendtype;
-    struct ftc_mpi_array counts = in ? c->recvcounts : c->sendcounts;
-    struct ftc_mpi_array places = in ? c->rdispls : c->sdispls;
-    int rc;
-    if (c->kind == FTC_MPI_NEIGHBOR_ALLTOALLW)
-        rc = ftc_mpi_side_typed(side, buffer, counts, places, in ? c->recvtypes : c->sendtypes,
-                                e->count);
-    else if (c->kind == FTC_MPI_NEIGHBOR_ALLTOALLV)
-        rc = ftc_mpi_side_vector(side, buffer, counts, places, type, e->count);
-    else if (c->kind == FTC_MPI_NEIGHBOR_ALLGATHERV && in)
-        rc = ftc_mpi_side_vector(side, buffer, counts, c->displs, type, e->count);
-    else
-        rc = ftc_mpi_side_equal(side, buffer, count, type, e->count);
+    bool vector =
+        c->kind == FTC_MPI_NEIGHBOR_ALLTOALLV || (c->kind == FTC_MPI_NEIGHBOR_ALLGATHERV && in);
+    enum ftc_mpi_shape shape = c->kind == FTC_MPI_NEIGHBOR_ALLTOALLW ? FTC_MPI_TYPED
+                               : vector                              ? FTC_MPI_VECTOR
+                                                                     : FTC_MPI_EQUAL;
+    int rc = ftc_mpi_plan_open(plan, !in, shape, e->count);
     if (!in && (c->kind == FTC_MPI_NEIGHBOR_ALLGATHER || c->kind == FTC_MPI_NEIGHBOR_ALLGATHERV))
         side->same = true;
     side->order = e->order;

@@ -44,6 +44,8 @@ struct ftc_mpi_plan {
 int ftc_mpi_plan_move(struct ftc_mpi_plan *plan);
 int ftc_mpi_plan_reduction(struct ftc_mpi_plan *plan);
 int ftc_mpi_plan_neighbours(struct ftc_mpi_plan *plan);
+/* Opens a side by what the call has of it. */
+int ftc_mpi_plan_open(struct ftc_mpi_plan *plan, bool sends, enum ftc_mpi_shape shape, int blocks);
 /* Fills in gives, gets and peer, and checks the root. */
 int ftc_mpi_plan_roles(struct ftc_mpi_plan *plan);
 /* The sides are prepared: makes the exchange with the remote group. */

@@ -44,8 +44,15 @@ int ftc_mpi_side_equal(struct ftc_mpi_side *side, void *buffer, MPI_Count count,
     return open_type(side, datatype, count);
 }
 
-static int check_counts(const struct ftc_mpi_side *side)
+/* Blocks with a count and a displacement each. */
+static int open_blocks(struct ftc_mpi_side *side, enum ftc_mpi_shape shape, void *buffer,
+                       struct ftc_mpi_array counts, struct ftc_mpi_array displacements, int blocks)
 {
+    side->shape = shape;
+    side->buffer = buffer;
+    side->blocks = blocks;
+    side->counts = counts;
+    side->displacements = displacements;
     for (int i = 0; i < side->blocks; i++)
         if (ftc_mpi_at(side->counts, i) < 0)
             return ftc_mpi_error(MPI_ERR_COUNT, "count %d is negative: %lld", i,
@@ -56,28 +63,18 @@ static int check_counts(const struct ftc_mpi_side *side)
 int ftc_mpi_side_vector(struct ftc_mpi_side *side, void *buffer, struct ftc_mpi_array counts,
                         struct ftc_mpi_array displacements, MPI_Datatype datatype, int blocks)
 {
-    side->shape = FTC_MPI_VECTOR;
-    side->buffer = buffer;
-    side->blocks = blocks;
-    side->counts = counts;
-    side->displacements = displacements;
-    int rc = open_type(side, datatype, 0);
-    return rc != MPI_SUCCESS ? rc : check_counts(side);
+    int rc = open_blocks(side, FTC_MPI_VECTOR, buffer, counts, displacements, blocks);
+    return rc != MPI_SUCCESS ? rc : open_type(side, datatype, 0);
 }
 
 int ftc_mpi_side_typed(struct ftc_mpi_side *side, void *buffer, struct ftc_mpi_array counts,
                        struct ftc_mpi_array displacements, const MPI_Datatype datatypes[],
                        int blocks)
 {
-    side->shape = FTC_MPI_TYPED;
-    side->buffer = buffer;
-    side->blocks = blocks;
-    side->counts = counts;
-    side->displacements = displacements;
+    int rc = open_blocks(side, FTC_MPI_TYPED, buffer, counts, displacements, blocks);
     side->types = calloc((size_t)blocks + 1, sizeof(struct ftc_mpi_type *));
     if (side->types == NULL)
         return ftc_mpi_no_memory();
-    int rc = check_counts(side);
     for (int i = 0; rc == MPI_SUCCESS && i < blocks; i++) {
         struct ftc_mpi_type *type;
         rc = ftc_mpi_type_open(datatypes[i], &type);

@@ -8,13 +8,15 @@
 
 #include "mpi/type/type.h"
 
+enum ftc_mpi_shape {
+    FTC_MPI_NO_SIDE,
+    FTC_MPI_EQUAL,  /* blocks of `count` elements, one after another */
+    FTC_MPI_VECTOR, /* a count for each block, and a displacement in extents */
+    FTC_MPI_TYPED,  /* a count and a datatype for each block, and a displacement in bytes */
+};
+
 struct ftc_mpi_side {
-    enum {
-        FTC_MPI_NO_SIDE,
-        FTC_MPI_EQUAL,  /* blocks of `count` elements, one after another */
-        FTC_MPI_VECTOR, /* a count for each block, and a displacement in extents */
-        FTC_MPI_TYPED,  /* a count and a datatype for each block, and a displacement in bytes */
-    } shape;
+    enum ftc_mpi_shape shape;
     char *buffer;
     int blocks;
     MPI_Count count;

@@ -134,21 +134,6 @@ int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int 
                          report.failed_count, ftc_size(native), report.failed[0]);
 }
 
-bool ftc_mpi_comm_passes(struct ftc_mpi_comm *comm)
-{
-    int count = 0;
-    if (comm->raises || ftc_validate_local(comm->native, &count) != FTC_SUCCESS ||
-        count >= ftc_size(comm->native) - 1)
-        return false;
-    ftc_rank_info *failed = calloc((size_t)count + 1, sizeof *failed);
-    if (failed != NULL)
-        ftc_get_state_local(comm->native, FTC_RANK_FAILED, count, &count, failed);
-    for (int i = 0; failed != NULL && i < count; i++)
-        ftc_recognize(comm->native, 1, &failed[i].rank);
-    free(failed);
-    return true;
-}
-
 int ftc_mpi_comm_give_side(struct ftc_mpi_comm *c, bool remote, MPI_Group *group)
 {
     int rc = remote ? ftc_mpi_comm_check(c, true) : MPI_SUCCESS;

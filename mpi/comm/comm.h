@@ -108,8 +108,8 @@ int ftc_mpi_comm_unite(const struct ftc_mpi_group *own, const struct ftc_mpi_gro
                        struct ftc_mpi_comm *like, MPI_Comm *out);
 /* A creation by groups has returned `rc`: its communicator gets the error handler. */
 int ftc_mpi_comm_handled(int rc, MPI_Comm *comm, MPI_Errhandler errhandler);
-/* A number for the name of a creation. */
-int ftc_mpi_comm_tag(const char *text);
+/* A number for a text; NULL is as an empty one. */
+uint64_t ftc_mpi_text_hash(const char *text);
 
 /* Around each call of ftcoll on a communicator: with MPI_THREAD_MULTIPLE one at a time. */
 static inline void ftc_mpi_comm_enter(struct ftc_mpi_comm *comm)
@@ -128,6 +128,10 @@ static inline void ftc_mpi_comm_leave(struct ftc_mpi_comm *comm)
  * `comm`, and its report names one, MPIX_ERR_PROC_FAILED. The caller has entered. */
 int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int error);
 
+/* The ranks of L whose state is one of `types`; their number is *count. NULL: no memory. */
+ftc_rank_info *ftc_mpi_failed_ranks(struct ftc_mpi_comm *comm, int types, int *count);
+/* The failed ranks that are known now; or those of them that are acknowledged. */
+int ftc_mpi_comm_give_failed(struct ftc_mpi_comm *comm, bool acknowledged, MPI_Group *failed);
 /* Notes the failures of which the program was not told, for the report of the job. */
 void ftc_mpi_failures_note_masked(void);
 /* A failure interrupts a receive or a probe of any source. True: it is masked, other ranks live,

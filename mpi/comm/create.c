@@ -196,7 +196,7 @@ int ftc_mpi_comm_create_group(struct ftc_mpi_comm *c, struct ftc_mpi_group *grou
     return rc;
 }
 
-/* A number that is the same for the ranks of one host that runs (FNV-1a of its name and boot). */
+/* A number that is the same for the ranks of one host that runs: of its name and boot. */
 static uint64_t host_number(void)
 {
     char text[256 + 64] = "";
@@ -204,13 +204,10 @@ static uint64_t host_number(void)
     size_t length = strlen(text);
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
     if (file != NULL) {
-        length += fread(text + length, 1, 63, file);
+        text[length + fread(text + length, 1, 63, file)] = '\0';
         fclose(file);
     }
-    uint64_t number = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < length; i++)
-        number = (number ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
-    return number;
+    return ftc_mpi_text_hash(text);
 }
 
 /* The lowest rank of the communicator on the host of this rank. */

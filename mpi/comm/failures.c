@@ -1,10 +1,9 @@
-/* What mpi-ext.h has for programs that go on after a failure, but for shrinking (create.c). */
-#include "mpi/comm/request.h"
+/* What the program may know of failures. agree.c and create.c have what the survivors do then. */
+#include "mpi/comm/comm.h"
 
 #include "functions.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 int ftc_mpi_comm_revoke(struct ftc_mpi_comm *c)
 {
@@ -12,8 +11,7 @@ int ftc_mpi_comm_revoke(struct ftc_mpi_comm *c)
     return ftc_mpi_error_from(ftc_comm_revoke(c->native)); /* any thread may, at any time */
 }
 
-/* The ranks of L whose state is one of `types`; their number is *count. NULL: no memory. */
-static ftc_rank_info *failed_ranks(struct ftc_mpi_comm *c, int types, int *count)
+ftc_rank_info *ftc_mpi_failed_ranks(struct ftc_mpi_comm *c, int types, int *count)
 {
     *count = 0;
     if (ftc_get_state_local(c->native, types, 0, count, NULL) != FTC_SUCCESS)
@@ -24,170 +22,50 @@ static ftc_rank_info *failed_ranks(struct ftc_mpi_comm *c, int types, int *count
     return ranks;
 }
 
-/*
- * An agreement under way: an allreduce of what the ranks say, and a barrier. A rank that has ended
- * the barrier knows that all survivors have ended the allreduce. So a revoke of that rank takes the
- * result from nobody. A rank that revokes before it calls keeps the allreduce from ending at any
- * rank: then all agree in a communicator of the survivors, which nobody can revoke.
- */
-struct agreement {
-    struct ftc_mpi_request request; /* it comes first */
-    enum { IN_COMM, SHRINKS, AMONG_SURVIVORS } step;
-    bool blocks;
-    ftc_comm *survivors;
-    int *flag;
-    size_t words; /* with a bit for each rank of the communicator */
-    /* What all say: the flag; which failures they have acknowledged; and who has said nothing. */
-    uint32_t said[];
-};
-
-static size_t length(const struct agreement *a)
+/* Acknowledges the first `most` failed ranks of L. */
+static void acknowledge(struct ftc_mpi_comm *c, int most)
 {
-    return 1 + 2 * a->words;
-}
-
-static void say(struct agreement *a)
-{
-    ftc_comm *native = a->request.comm->native;
-    int count, own = ftc_rank(native);
-    uint32_t *acknowledged = a->said + 1, *silent = acknowledged + a->words;
-    ftc_rank_info *ranks = failed_ranks(a->request.comm, FTC_RANK_NULL, &count);
-    memset(a->said, 0, length(a) * sizeof *a->said);
-    a->said[0] = (uint32_t)*a->flag;
-    for (int i = 0; ranks != NULL && i < count; i++)
-        acknowledged[ranks[i].rank / 32] |= UINT32_C(1) << ranks[i].rank % 32;
-    for (int i = 0; i < ftc_size(native); i++)
-        silent[i / 32] |= (uint32_t)(i != own) << i % 32;
+    int count;
+    ftc_rank_info *ranks = ftc_mpi_failed_ranks(c, FTC_RANK_FAILED | FTC_RANK_NULL, &count);
+    for (int i = 0; ranks != NULL && i < count && i < most; i++)
+        ftc_recognize(c->native, 1, &ranks[i].rank);
     free(ranks);
 }
 
-/* If only the barrier does not start, the request ends with its error. */
-static int start_agreement(struct ftc_mpi_request *request)
+bool ftc_mpi_comm_passes(struct ftc_mpi_comm *comm)
 {
-    struct agreement *a = (struct agreement *)request;
-    ftc_comm *native = request->comm->native;
-    int error = FTC_SUCCESS;
-    ftc_mpi_comm_enter(request->comm);
-    say(a);
-    if (a->blocks) {
-        request->got.error =
-            ftc_allreduce(FTC_IN_PLACE, a->said, length(a), FTC_UINT32, FTC_BAND, native);
-        request->error =
-            request->got.error == FTC_SUCCESS ? ftc_barrier(native) : request->got.error;
-    } else {
-        error = ftc_iallreduce(FTC_IN_PLACE, a->said, length(a), FTC_UINT32, FTC_BAND, native,
-                               &request->native[0]);
-        if (error == FTC_SUCCESS)
-            request->error = ftc_ibarrier(native, &request->native[1]);
-    }
-    ftc_mpi_comm_leave(request->comm);
-    return ftc_mpi_error_from(error);
+    int count = 0;
+    if (comm->raises || ftc_validate_local(comm->native, &count) != FTC_SUCCESS ||
+        count >= ftc_size(comm->native) - 1)
+        return false;
+    acknowledge(comm, count);
+    return true;
 }
 
-/* A failure that not every survivor has acknowledged is raised. */
-static int conclude(const struct agreement *a)
+int ftc_mpi_comm_give_failed(struct ftc_mpi_comm *c, bool acknowledged, MPI_Group *failed)
 {
-    const uint32_t *acknowledged = a->said + 1, *silent = acknowledged + a->words;
-    uint32_t news = 0;
-    for (size_t i = 0; i < a->words; i++)
-        news |= silent[i] & ~acknowledged[i];
-    *a->flag = (int)a->said[0];
-    return news == 0 || !a->request.comm->raises
-               ? MPI_SUCCESS
-               : ftc_mpi_error(MPIX_ERR_PROC_FAILED, "a rank has failed, and not every survivor "
-                                                     "has acknowledged that");
-}
-
-/* What was under way has ended: the next step. */
-static int finish_agreement(struct ftc_mpi_request *request, int error)
-{
-    struct agreement *a = (struct agreement *)request;
-    bool decided = a->step == IN_COMM && request->got.error == FTC_SUCCESS;
-    if (error == FTC_ERR_REVOKED) {
-        request->comm->revoked = true;
-        error = a->step == IN_COMM ? FTC_SUCCESS : error;
-    }
-    if (error != FTC_SUCCESS)
-        return ftc_mpi_error_from(error);
-    if (decided || a->step == AMONG_SURVIVORS)
-        return conclude(a);
-    if (a->step == IN_COMM) {
-        a->step = SHRINKS;
-        return ftc_mpi_error_from(
-            ftc_comm_ishrink(request->comm->native, &a->survivors, &request->native[0]));
-    }
-    a->step = AMONG_SURVIVORS;
-    say(a);
-    return ftc_mpi_error_from(ftc_iallreduce(FTC_IN_PLACE, a->said, length(a), FTC_UINT32, FTC_BAND,
-                                             a->survivors, &request->native[0]));
-}
-
-static void release_agreement(struct ftc_mpi_request *request)
-{
-    struct agreement *a = (struct agreement *)request;
-    if (a->survivors != NULL)
-        ftc_comm_free(&a->survivors);
-}
-
-/* Without a place for the request it blocks. */
-int ftc_mpi_comm_iagree(struct ftc_mpi_comm *comm, int *flag, MPI_Request *request)
-{
-    static const struct ftc_mpi_operation operation = {
-        .start = start_agreement, .finish = finish_agreement, .release = release_agreement};
-    size_t words = (size_t)ftc_size(comm->native) / 32 + 1;
-    struct agreement *a =
-        ftc_mpi_request_new(&operation, comm, sizeof *a + (1 + 2 * words) * sizeof *a->said);
-    if (a == NULL)
-        return ftc_mpi_no_memory();
-    a->flag = flag;
-    a->words = words;
-    a->blocks = request == NULL && !ftc_mpi_process.multiple;
-    return ftc_mpi_request_run(&a->request, request);
-}
-
-static int give_failed(struct ftc_mpi_comm *c, int types, MPI_Group *failed)
-{
-    int count;
-    struct ftc_mpi_group *members = ftc_mpi_comm_members(c);
-    ftc_rank_info *ranks = failed_ranks(c, types, &count);
-    struct ftc_mpi_group *group = NULL;
-    if (members != NULL && ranks != NULL)
+    int count, error = FTC_SUCCESS;
+    struct ftc_mpi_group *members = ftc_mpi_comm_members(c), *group = NULL;
+    ftc_mpi_comm_enter(c);
+    if (!acknowledged)
+        error = ftc_validate_local(c->native, &count);
+    ftc_rank_info *ranks = ftc_mpi_failed_ranks(
+        c, acknowledged ? FTC_RANK_NULL : FTC_RANK_FAILED | FTC_RANK_NULL, &count);
+    ftc_mpi_comm_leave(c);
+    if (error == FTC_SUCCESS && members != NULL && ranks != NULL)
         group = ftc_mpi_group_new(count, members->self);
     for (int i = 0; group != NULL && i < count; i++)
         group->ranks[i] =
             ftc_comm_translate(c->native, ranks[i].rank, ftc_mpi_process.world->native);
     free(ranks);
-    return ftc_mpi_group_give(group, failed);
-}
-
-int ftc_mpi_comm_get_failed(struct ftc_mpi_comm *c, MPI_Group *failed)
-{
-    int count;
-    ftc_mpi_comm_enter(c);
-    int rc = ftc_mpi_error_from(ftc_validate_local(c->native, &count));
-    if (rc == MPI_SUCCESS)
-        rc = give_failed(c, FTC_RANK_FAILED | FTC_RANK_NULL, failed);
-    ftc_mpi_comm_leave(c);
-    return rc;
-}
-
-int ftc_mpi_comm_failure_get_acked(struct ftc_mpi_comm *c, MPI_Group *failed)
-{
-    ftc_mpi_comm_enter(c);
-    int rc = give_failed(c, FTC_RANK_NULL, failed);
-    ftc_mpi_comm_leave(c);
-    return rc;
+    return error != FTC_SUCCESS ? ftc_mpi_error_from(error) : ftc_mpi_group_give(group, failed);
 }
 
 int ftc_mpi_comm_ack_failed(struct ftc_mpi_comm *c, int num_to_ack, int *num_acked)
 {
-    int count;
     ftc_mpi_comm_enter(c);
-    ftc_rank_info *ranks = failed_ranks(c, FTC_RANK_FAILED | FTC_RANK_NULL, &count);
-    for (int i = 0; ranks != NULL && i < count && i < num_to_ack; i++)
-        ftc_recognize(c->native, 1, &ranks[i].rank);
-    free(ranks);
-    ranks = failed_ranks(c, FTC_RANK_NULL, num_acked);
+    acknowledge(c, num_to_ack);
+    ftc_rank_info *ranks = ftc_mpi_failed_ranks(c, FTC_RANK_NULL, num_acked);
     ftc_mpi_comm_leave(c);
     if (ranks == NULL)
         return ftc_mpi_no_memory();
@@ -197,12 +75,13 @@ int ftc_mpi_comm_ack_failed(struct ftc_mpi_comm *c, int num_to_ack, int *num_ack
 
 int ftc_mpi_comm_failure_ack(struct ftc_mpi_comm *c)
 {
-    MPI_Group failed;
-    int acked, rc = ftc_mpi_comm_get_failed(c, &failed); /* L is what is known now */
-    if (rc != MPI_SUCCESS)
-        return rc;
-    ftc_mpi_group_free(&failed);
-    return ftc_mpi_comm_ack_failed(c, c->size, &acked);
+    int count;
+    ftc_mpi_comm_enter(c);
+    int error = ftc_validate_local(c->native, &count); /* L is what is known now */
+    if (error == FTC_SUCCESS)
+        acknowledge(c, count);
+    ftc_mpi_comm_leave(c);
+    return ftc_mpi_error_from(error);
 }
 
 void ftc_mpi_failures_note_masked(void)
@@ -211,7 +90,7 @@ void ftc_mpi_failures_note_masked(void)
     struct ftc_mpi_comm *world = ftc_mpi_process.world;
     if (ftc_validate_local(world->native, &count) != FTC_SUCCESS)
         return;
-    ftc_rank_info *ranks = failed_ranks(world, FTC_RANK_FAILED | FTC_RANK_NULL, &count);
+    ftc_rank_info *ranks = ftc_mpi_failed_ranks(world, FTC_RANK_FAILED | FTC_RANK_NULL, &count);
     for (int i = 0; ranks != NULL && i < count; i++)
         if (!ftc_mpi_process.told[ranks[i].rank])
             ftc_note_masked(world->native, ranks[i].rank);

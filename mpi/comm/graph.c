@@ -21,9 +21,8 @@ static int check_graph(int nnodes, const int indx[], const int edges[])
 }
 
 int ftc_mpi_graph_create(struct ftc_mpi_comm *c, int nnodes, const int indx[], const int edges[],
-                         int reorder, MPI_Comm *comm_graph)
+                         MPI_Comm *comm_graph)
 {
-    (void)reorder;
     int rc = check_graph(nnodes, indx, edges);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -43,9 +42,6 @@ int ftc_mpi_graph_map(struct ftc_mpi_comm *c, int nnodes, const int indx[], cons
 
 int ftc_mpi_graphdims_get(struct ftc_mpi_comm *c, int *nnodes, int *nedges)
 {
-    int rc = ftc_mpi_topology_check(c, MPI_GRAPH);
-    if (rc != MPI_SUCCESS)
-        return rc;
     *nnodes = c->topology->nodes;
     *nedges = c->topology->nodes == 0 ? 0 : c->topology->index[c->topology->nodes - 1];
     return MPI_SUCCESS;
@@ -60,11 +56,8 @@ static void copy_numbers(int to[], int room, const int from[], int count)
 
 int ftc_mpi_graph_get(struct ftc_mpi_comm *c, int maxindex, int maxedges, int indx[], int edges[])
 {
-    int nodes, count, rc = ftc_mpi_topology_check(c, MPI_GRAPH);
-    if (rc == MPI_SUCCESS)
-        rc = ftc_mpi_graphdims_get(c, &nodes, &count);
-    if (rc != MPI_SUCCESS)
-        return rc;
+    int nodes, count;
+    ftc_mpi_graphdims_get(c, &nodes, &count);
     copy_numbers(indx, maxindex, c->topology->index, nodes);
     copy_numbers(edges, maxedges, c->topology->edges, count);
     return MPI_SUCCESS;
@@ -72,10 +65,9 @@ int ftc_mpi_graph_get(struct ftc_mpi_comm *c, int maxindex, int maxedges, int in
 
 static int check_node(const struct ftc_mpi_comm *c, int rank)
 {
-    int rc = ftc_mpi_topology_check(c, MPI_GRAPH);
-    if (rc == MPI_SUCCESS && (rank < 0 || rank >= c->size))
-        rc = ftc_mpi_error(MPI_ERR_RANK, "rank %d of %d", rank, c->size);
-    return rc;
+    return rank >= 0 && rank < c->size
+               ? MPI_SUCCESS
+               : ftc_mpi_error(MPI_ERR_RANK, "rank %d of %d", rank, c->size);
 }
 
 int ftc_mpi_graph_neighbors_count(struct ftc_mpi_comm *c, int rank, int *nneighbors)
@@ -120,10 +112,8 @@ static int check_ranks(const struct ftc_mpi_comm *c, int count, const int ranks[
 int ftc_mpi_dist_graph_create_adjacent(struct ftc_mpi_comm *c, int indegree, const int sources[],
                                        const int sourceweights[], int outdegree,
                                        const int destinations[], const int destweights[],
-                                       MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
+                                       MPI_Comm *comm_dist_graph)
 {
-    (void)info;
-    (void)reorder;
     int rc = check_ranks(c, indegree, sources);
     if (rc == MPI_SUCCESS)
         rc = check_ranks(c, outdegree, destinations);
@@ -211,11 +201,9 @@ static int choose_edges(struct ftc_mpi_comm *c, const struct edge *all, int coun
 
 int ftc_mpi_dist_graph_create(struct ftc_mpi_comm *c, int n, const int sources[],
                               const int degrees[], const int destinations[], const int weights[],
-                              MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
+                              MPI_Comm *comm_dist_graph)
 {
     int own_count = 0, count = 0;
-    (void)info;
-    (void)reorder;
     for (int i = 0; i < n; i++)
         own_count += degrees[i];
     int rc = check_ranks(c, n, sources);
@@ -244,9 +232,6 @@ int ftc_mpi_dist_graph_create(struct ftc_mpi_comm *c, int n, const int sources[]
 int ftc_mpi_dist_graph_neighbors_count(struct ftc_mpi_comm *c, int *indegree, int *outdegree,
                                        int *weighted)
 {
-    int rc = ftc_mpi_topology_check(c, MPI_DIST_GRAPH);
-    if (rc != MPI_SUCCESS)
-        return rc;
     *indegree = c->topology->in_count;
     *outdegree = c->topology->out_count;
     *weighted = c->topology->in_weights != NULL || c->topology->out_weights != NULL;
@@ -257,9 +242,6 @@ int ftc_mpi_dist_graph_neighbors(struct ftc_mpi_comm *c, int maxindegree, int so
                                  int sourceweights[], int maxoutdegree, int destinations[],
                                  int destweights[])
 {
-    int rc = ftc_mpi_topology_check(c, MPI_DIST_GRAPH);
-    if (rc != MPI_SUCCESS)
-        return rc;
     const struct ftc_mpi_topology *t = c->topology;
     copy_numbers(sources, maxindegree, t->sources, t->in_count);
     copy_numbers(destinations, maxoutdegree, t->targets, t->out_count);

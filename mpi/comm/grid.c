@@ -12,6 +12,22 @@ int ftc_mpi_topology_check(const struct ftc_mpi_comm *c, int kind)
     return MPI_SUCCESS;
 }
 
+/* A part of the parent, with a copy of the topology. */
+static int give_part(struct ftc_mpi_comm *parent, const struct ftc_mpi_topology *topology,
+                     int color, int key, MPI_Comm *newcomm)
+{
+    struct ftc_mpi_topology *copy = ftc_mpi_topology_copy(topology);
+    if (copy == NULL)
+        return ftc_mpi_no_memory();
+    int rc = ftc_mpi_comm_part(parent, color, key, newcomm);
+    struct ftc_mpi_comm *made = rc == MPI_SUCCESS ? ftc_mpi_comm_of(*newcomm) : NULL;
+    if (made != NULL)
+        made->topology = copy;
+    else
+        free(copy);
+    return rc;
+}
+
 int ftc_mpi_topology_give(struct ftc_mpi_comm *parent, const struct ftc_mpi_topology *topology,
                           int nodes, MPI_Comm *newcomm)
 {
@@ -19,16 +35,7 @@ int ftc_mpi_topology_give(struct ftc_mpi_comm *parent, const struct ftc_mpi_topo
     if (nodes < 0 || nodes > parent->size)
         return ftc_mpi_error(MPI_ERR_TOPOLOGY, "the topology has more nodes than %s has ranks (%d)",
                              parent->name, parent->size);
-    struct ftc_mpi_topology *copy = ftc_mpi_topology_copy(topology);
-    if (copy == NULL)
-        return ftc_mpi_no_memory();
-    int rc = ftc_mpi_comm_part(parent, parent->rank < nodes ? 0 : -1, parent->rank, newcomm);
-    struct ftc_mpi_comm *made = rc == MPI_SUCCESS ? ftc_mpi_comm_of(*newcomm) : NULL;
-    if (made != NULL)
-        made->topology = copy;
-    else
-        free(copy);
-    return rc;
+    return give_part(parent, topology, parent->rank < nodes ? 0 : -1, parent->rank, newcomm);
 }
 
 static struct ftc_mpi_topology grid_of(int ndims, const int dims[], const int periods[])
@@ -48,9 +55,8 @@ static int check_grid(int ndims, const int dims[])
 }
 
 int ftc_mpi_cart_create(struct ftc_mpi_comm *c, int ndims, const int dims[], const int periods[],
-                        int reorder, MPI_Comm *comm_cart)
+                        MPI_Comm *comm_cart)
 {
-    (void)reorder;
     int rc = check_grid(ndims, dims);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -59,10 +65,8 @@ int ftc_mpi_cart_create(struct ftc_mpi_comm *c, int ndims, const int dims[], con
     return ftc_mpi_topology_give(c, &grid, nodes < 0 ? c->size + 1 : nodes, comm_cart);
 }
 
-int ftc_mpi_cart_map(struct ftc_mpi_comm *c, int ndims, const int dims[], const int periods[],
-                     int *newrank)
+int ftc_mpi_cart_map(struct ftc_mpi_comm *c, int ndims, const int dims[], int *newrank)
 {
-    (void)periods;
     int rc = check_grid(ndims, dims);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -84,9 +88,7 @@ static int copy_place(const struct ftc_mpi_topology *grid, int rank, int room, i
 
 int ftc_mpi_cart_get(struct ftc_mpi_comm *c, int maxdims, int dims[], int periods[], int coords[])
 {
-    int rc = ftc_mpi_topology_check(c, MPI_CART);
-    if (rc == MPI_SUCCESS)
-        rc = copy_place(c->topology, c->rank, maxdims, coords);
+    int rc = copy_place(c->topology, c->rank, maxdims, coords);
     for (int d = 0; rc == MPI_SUCCESS && d < c->topology->dimensions; d++) {
         dims[d] = c->topology->sizes[d];
         periods[d] = c->topology->periods[d] != 0;
@@ -96,17 +98,13 @@ int ftc_mpi_cart_get(struct ftc_mpi_comm *c, int maxdims, int dims[], int period
 
 int ftc_mpi_cart_coords(struct ftc_mpi_comm *c, int rank, int maxdims, int coords[])
 {
-    int rc = ftc_mpi_topology_check(c, MPI_CART);
-    if (rc == MPI_SUCCESS && (rank < 0 || rank >= c->size))
-        rc = ftc_mpi_error(MPI_ERR_RANK, "rank %d of %d", rank, c->size);
-    return rc != MPI_SUCCESS ? rc : copy_place(c->topology, rank, maxdims, coords);
+    if (rank < 0 || rank >= c->size)
+        return ftc_mpi_error(MPI_ERR_RANK, "rank %d of %d", rank, c->size);
+    return copy_place(c->topology, rank, maxdims, coords);
 }
 
 int ftc_mpi_cart_rank(struct ftc_mpi_comm *c, const int coords[], int *rank)
 {
-    int rc = ftc_mpi_topology_check(c, MPI_CART);
-    if (rc != MPI_SUCCESS)
-        return rc;
     int found = ftc_mpi_grid_rank(c->topology, coords);
     if (found == MPI_PROC_NULL)
         return ftc_mpi_error(MPI_ERR_ARG, "the coordinates are outside of the grid");
@@ -117,11 +115,9 @@ int ftc_mpi_cart_rank(struct ftc_mpi_comm *c, const int coords[], int *rank)
 int ftc_mpi_cart_shift(struct ftc_mpi_comm *c, int direction, int disp, int *rank_source,
                        int *rank_dest)
 {
-    int rc = ftc_mpi_topology_check(c, MPI_CART);
-    if (rc == MPI_SUCCESS && (direction < 0 || direction >= c->topology->dimensions))
-        rc = ftc_mpi_error(MPI_ERR_DIMS, "dimension %d of %d", direction, c->topology->dimensions);
-    if (rc != MPI_SUCCESS)
-        return rc;
+    if (direction < 0 || direction >= c->topology->dimensions)
+        return ftc_mpi_error(MPI_ERR_DIMS, "dimension %d of %d", direction,
+                             c->topology->dimensions);
     *rank_source = ftc_mpi_grid_step(c->topology, c->rank, direction, -disp);
     *rank_dest = ftc_mpi_grid_step(c->topology, c->rank, direction, disp);
     return MPI_SUCCESS;
@@ -130,9 +126,6 @@ int ftc_mpi_cart_shift(struct ftc_mpi_comm *c, int direction, int disp, int *ran
 /* The ranks whose coordinates are the same in the dimensions that are left out are a part. */
 int ftc_mpi_cart_sub(struct ftc_mpi_comm *c, const int remain_dims[], MPI_Comm *newcomm)
 {
-    int rc = ftc_mpi_topology_check(c, MPI_CART);
-    if (rc != MPI_SUCCESS)
-        return rc;
     const struct ftc_mpi_topology *grid = c->topology;
     int n = grid->dimensions, color = 0, key = 0, kept = 0;
     int *numbers = malloc(((size_t)n * 3 + 1) * sizeof *numbers);
@@ -150,16 +143,9 @@ int ftc_mpi_cart_sub(struct ftc_mpi_comm *c, const int remain_dims[], MPI_Comm *
         periods[kept++] = grid->periods[d];
     }
     struct ftc_mpi_topology part = grid_of(kept, sizes, periods);
-    struct ftc_mpi_topology *copy = ftc_mpi_topology_copy(&part);
-    free(numbers);
-    if (copy == NULL)
-        return ftc_mpi_no_memory();
     if (kept == 0) /* a grid without dimensions has one rank */
         color = c->rank == 0 ? 0 : -1;
-    rc = ftc_mpi_comm_part(c, color, key, newcomm);
-    if (rc == MPI_SUCCESS && *newcomm != MPI_COMM_NULL)
-        ftc_mpi_comm_of(*newcomm)->topology = copy;
-    else
-        free(copy);
+    int rc = give_part(c, &part, color, key, newcomm);
+    free(numbers);
     return rc;
 }

@@ -126,12 +126,12 @@ int ftc_mpi_intercomm_create(struct ftc_mpi_comm *local_comm, int local_leader, 
 }
 
 /* FNV-1a. */
-int ftc_mpi_comm_tag(const char *text)
+uint64_t ftc_mpi_text_hash(const char *text)
 {
-    uint32_t number = UINT32_C(2166136261);
+    uint64_t number = UINT64_C(14695981039346656037);
     for (; text != NULL && *text != '\0'; text++)
-        number = (number ^ (unsigned char)*text) * UINT32_C(16777619);
-    return (int)(number & INT_MAX);
+        number = (number ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    return number;
 }
 
 int ftc_mpi_comm_handled(int rc, MPI_Comm *comm, MPI_Errhandler errhandler)

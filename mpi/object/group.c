@@ -151,10 +151,11 @@ int ftc_mpi_group_combine(const struct ftc_mpi_group *group1, const struct ftc_m
     return ftc_mpi_group_give(made, newgroup);
 }
 
-/* The group of the n listed ranks, in their order, or of all others (exclude). */
-static int choose(const struct ftc_mpi_group *group, int n, const int ranks[], bool exclude,
-                  MPI_Group *newgroup)
+int ftc_mpi_group_choose(const struct ftc_mpi_group *group, int n, const int ranks[], bool exclude,
+                         MPI_Group *newgroup)
 {
+    if (n < 0 || n > group->size)
+        return ftc_mpi_error(MPI_ERR_ARG, "%d ranks of a group of %d", n, group->size);
     bool *listed = calloc((size_t)group->size + 1, sizeof *listed);
     struct ftc_mpi_group *made = ftc_mpi_group_new(exclude ? group->size : n, group->self);
     int rc = listed == NULL || made == NULL ? ftc_mpi_no_memory() : MPI_SUCCESS;
@@ -181,27 +182,8 @@ static int choose(const struct ftc_mpi_group *group, int n, const int ranks[], b
     return rc;
 }
 
-static int choose_listed(const struct ftc_mpi_group *group, int n, const int ranks[], bool exclude,
-                         MPI_Group *newgroup)
-{
-    if (n < 0 || n > group->size)
-        return ftc_mpi_error(MPI_ERR_ARG, "%d ranks of a group of %d", n, group->size);
-    return choose(group, n, ranks, exclude, newgroup);
-}
-
-int ftc_mpi_group_incl(struct ftc_mpi_group *group, int n, const int ranks[], MPI_Group *newgroup)
-{
-    return choose_listed(group, n, ranks, false, newgroup);
-}
-
-int ftc_mpi_group_excl(struct ftc_mpi_group *group, int n, const int ranks[], MPI_Group *newgroup)
-{
-    return choose_listed(group, n, ranks, true, newgroup);
-}
-
-/* A range is first, last, stride; it ends before it would pass `last`. */
-static int choose_ranges(const struct ftc_mpi_group *group, int n, int ranges[][3], bool exclude,
-                         MPI_Group *newgroup)
+int ftc_mpi_group_choose_ranges(const struct ftc_mpi_group *group, int n, int ranges[][3],
+                                bool exclude, MPI_Group *newgroup)
 {
     int *ranks = malloc(((size_t)group->size + 1) * sizeof *ranks);
     int count = 0, rc = MPI_SUCCESS;
@@ -222,19 +204,7 @@ static int choose_ranges(const struct ftc_mpi_group *group, int n, int ranges[][
         }
     }
     if (rc == MPI_SUCCESS)
-        rc = choose(group, count, ranks, exclude, newgroup);
+        rc = ftc_mpi_group_choose(group, count, ranks, exclude, newgroup);
     free(ranks);
     return rc;
-}
-
-int ftc_mpi_group_range_incl(struct ftc_mpi_group *group, int n, int ranges[][3],
-                             MPI_Group *newgroup)
-{
-    return choose_ranges(group, n, ranges, false, newgroup);
-}
-
-int ftc_mpi_group_range_excl(struct ftc_mpi_group *group, int n, int ranges[][3],
-                             MPI_Group *newgroup)
-{
-    return choose_ranges(group, n, ranges, true, newgroup);
 }

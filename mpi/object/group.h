@@ -26,6 +26,12 @@ int ftc_mpi_group_find(const struct ftc_mpi_group *group, int world_rank);
  * not (keep_own); then, with `append`, those of the second that the first has not. */
 int ftc_mpi_group_combine(const struct ftc_mpi_group *group1, const struct ftc_mpi_group *group2,
                           bool keep_common, bool keep_own, bool append, MPI_Group *newgroup);
+/* A group of the n listed ranks, in their order, or of all others (exclude). A range is first,
+ * last, stride; it ends before it would pass `last`. */
+int ftc_mpi_group_choose(const struct ftc_mpi_group *group, int n, const int ranks[], bool exclude,
+                         MPI_Group *newgroup);
+int ftc_mpi_group_choose_ranges(const struct ftc_mpi_group *group, int n, int ranges[][3],
+                                bool exclude, MPI_Group *newgroup);
 /* Gives the group away as a handle; an empty one becomes MPI_GROUP_EMPTY. */
 int ftc_mpi_group_give(struct ftc_mpi_group *group, MPI_Group *handle);
 

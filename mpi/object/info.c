@@ -83,10 +83,11 @@ const char *ftc_mpi_info_value(const struct ftc_mpi_info *info, const char *key)
     return pair == NULL ? NULL : pair->value;
 }
 
-/* The object that the handle names, in *out; MPI_INFO_ENV is one that is always empty. */
-static int open_info(MPI_Info handle, struct ftc_mpi_info **out)
+/* MPI_INFO_ENV is always empty, and is not changed. */
+static struct ftc_mpi_info environment = {.object = {.kind = FTC_MPI_INFO}};
+
+int ftc_mpi_info_open(MPI_Info handle, struct ftc_mpi_info **out)
 {
-    static struct ftc_mpi_info environment = {.object = {.kind = FTC_MPI_INFO}};
     *out = handle == MPI_INFO_ENV ? &environment : ftc_mpi_info_of(handle);
     return *out != NULL ? MPI_SUCCESS : ftc_mpi_error(MPI_ERR_INFO, "this is no info object");
 }
@@ -97,12 +98,6 @@ static int check_key(const char *key)
     if (length == 0 || length >= MPI_MAX_INFO_KEY)
         return ftc_mpi_error(MPI_ERR_INFO_KEY, "a key has 1 to %d bytes", MPI_MAX_INFO_KEY - 1);
     return MPI_SUCCESS;
-}
-
-static int open_key(MPI_Info handle, const char *key, struct ftc_mpi_info **out)
-{
-    int rc = open_info(handle, out);
-    return rc != MPI_SUCCESS ? rc : check_key(key);
 }
 
 static int give(struct ftc_mpi_info *info, MPI_Info *handle)
@@ -118,14 +113,10 @@ int ftc_mpi_info_create(MPI_Info *info)
     return give(ftc_mpi_info_copy(NULL), info);
 }
 
-int ftc_mpi_info_dup(MPI_Info info, MPI_Info *newinfo)
+int ftc_mpi_info_dup(struct ftc_mpi_info *info, MPI_Info *newinfo)
 {
-    struct ftc_mpi_info *from;
-    int rc = open_info(info, &from);
-    if (rc != MPI_SUCCESS)
-        return rc;
     ftc_mpi_lock();
-    struct ftc_mpi_info *copy = ftc_mpi_info_copy(from);
+    struct ftc_mpi_info *copy = ftc_mpi_info_copy(info);
     ftc_mpi_unlock();
     return give(copy, newinfo);
 }
@@ -140,10 +131,9 @@ int ftc_mpi_info_free(MPI_Info *info)
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_info_set(MPI_Info info, const char *key, const char *value)
+int ftc_mpi_info_set(struct ftc_mpi_info *info, const char *key, const char *value)
 {
-    struct ftc_mpi_info *object = ftc_mpi_info_of(info);
-    if (object == NULL)
+    if (info == &environment)
         return ftc_mpi_error(MPI_ERR_INFO, "this is no info object that can be changed");
     int rc = check_key(key);
     if (rc != MPI_SUCCESS)
@@ -152,62 +142,53 @@ int ftc_mpi_info_set(MPI_Info info, const char *key, const char *value)
         return ftc_mpi_error(MPI_ERR_INFO_VALUE, "a value has at most %d bytes",
                              MPI_MAX_INFO_VAL - 1);
     ftc_mpi_lock();
-    bool done = set(object, key, value);
+    bool done = set(info, key, value);
     ftc_mpi_unlock();
     return done ? MPI_SUCCESS : ftc_mpi_no_memory();
 }
 
-int ftc_mpi_info_delete(MPI_Info info, const char *key)
+int ftc_mpi_info_delete(struct ftc_mpi_info *info, const char *key)
 {
-    struct ftc_mpi_info *object;
-    int rc = open_key(info, key, &object);
+    int rc = check_key(key);
     if (rc != MPI_SUCCESS)
         return rc;
     ftc_mpi_lock();
-    struct pair *pair = find(object, key);
+    struct pair *pair = find(info, key);
     if (pair != NULL) {
         free(pair->key);
         free(pair->value);
-        size_t behind = (size_t)(object->pairs + object->count - pair - 1);
+        size_t behind = (size_t)(info->pairs + info->count - pair - 1);
         memmove(pair, pair + 1, behind * sizeof *pair);
-        object->count--;
+        info->count--;
     }
     ftc_mpi_unlock();
     return pair != NULL ? MPI_SUCCESS
                         : ftc_mpi_error(MPI_ERR_INFO_NOKEY, "there is no key \"%s\"", key);
 }
 
-int ftc_mpi_info_get_nkeys(MPI_Info info, int *nkeys)
+int ftc_mpi_info_keys(const struct ftc_mpi_info *info)
 {
-    struct ftc_mpi_info *object;
-    int rc = open_info(info, &object);
-    if (rc == MPI_SUCCESS)
-        *nkeys = object->count;
-    return rc;
+    return info->count;
 }
 
-int ftc_mpi_info_get_nthkey(MPI_Info info, int n, char *key)
+int ftc_mpi_info_get_nthkey(struct ftc_mpi_info *info, int n, char *key)
 {
-    struct ftc_mpi_info *object;
-    int rc = open_info(info, &object);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    if (n < 0 || n >= object->count)
+    if (n < 0 || n >= info->count)
         return ftc_mpi_error(MPI_ERR_INFO_KEY, "there is no key %d; the object has %d", n,
-                             object->count);
-    snprintf(key, MPI_MAX_INFO_KEY, "%s", object->pairs[n].key);
+                             info->count);
+    snprintf(key, MPI_MAX_INFO_KEY, "%s", info->pairs[n].key);
     return MPI_SUCCESS;
 }
 
 /* buflen: the size of `value`, with the 0; afterwards the size that it needs. */
-int ftc_mpi_info_get_string(MPI_Info info, const char *key, int *buflen, char *value, int *flag)
+int ftc_mpi_info_get_string(struct ftc_mpi_info *info, const char *key, int *buflen, char *value,
+                            int *flag)
 {
-    struct ftc_mpi_info *object;
-    int rc = open_key(info, key, &object);
+    int rc = check_key(key);
     if (rc != MPI_SUCCESS)
         return rc;
     ftc_mpi_lock();
-    const struct pair *pair = find(object, key);
+    const struct pair *pair = find(info, key);
     *flag = pair != NULL;
     if (pair != NULL && *buflen > 0)
         snprintf(value, (size_t)*buflen, "%s", pair->value);
@@ -218,7 +199,8 @@ int ftc_mpi_info_get_string(MPI_Info info, const char *key, int *buflen, char *v
 }
 
 /* valuelen: the size of `value` without the 0. */
-int ftc_mpi_info_get(MPI_Info info, const char *key, int valuelen, char *value, int *flag)
+int ftc_mpi_info_get(struct ftc_mpi_info *info, const char *key, int valuelen, char *value,
+                     int *flag)
 {
     if (valuelen < 0)
         return ftc_mpi_error(MPI_ERR_ARG, "a length of %d is negative", valuelen);
@@ -226,7 +208,7 @@ int ftc_mpi_info_get(MPI_Info info, const char *key, int valuelen, char *value, 
     return ftc_mpi_info_get_string(info, key, &size, value, flag);
 }
 
-int ftc_mpi_info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *flag)
+int ftc_mpi_info_get_valuelen(struct ftc_mpi_info *info, const char *key, int *valuelen, int *flag)
 {
     int size = 0;
     int rc = ftc_mpi_info_get_string(info, key, &size, NULL, flag);

@@ -135,18 +135,18 @@ static int check_count(MPI_Count count)
                : ftc_mpi_error(MPI_ERR_COUNT, "a count of %lld is negative", (long long)count);
 }
 
-/* Room for `count` blocks, and for the contents. */
-static int begin(struct making *m, int combiner, MPI_Count count, MPI_Count integers,
-                 MPI_Count addresses, MPI_Count types)
+/* Room for `count` blocks, and for the contents, which have at most a length, a place and a
+ * datatype of each block. */
+static int begin(struct making *m, int combiner, MPI_Count count)
 {
     *m = (struct making){.count = count, .contents.combiner = combiner};
     int rc = check_count(count);
     if (rc != MPI_SUCCESS)
         return rc;
     m->blocks = calloc((size_t)count + 1, sizeof *m->blocks);
-    m->contents.integers = calloc((size_t)integers + 1, sizeof(MPI_Count));
-    m->contents.addresses = calloc((size_t)addresses + 1, sizeof(MPI_Aint));
-    m->contents.types = calloc((size_t)types + 1, sizeof(struct ftc_mpi_type *));
+    m->contents.integers = calloc((size_t)count * 2 + 2, sizeof(MPI_Count));
+    m->contents.addresses = calloc((size_t)count + 1, sizeof(MPI_Aint));
+    m->contents.types = calloc((size_t)count + 1, sizeof(struct ftc_mpi_type *));
     if (m->blocks == NULL || m->contents.integers == NULL || m->contents.addresses == NULL ||
         m->contents.types == NULL)
         return ftc_mpi_no_memory();
@@ -215,126 +215,103 @@ static int vector(const struct ftc_mpi_contents *contents, MPI_Count count, MPI_
                              contents, newtype);
 }
 
+/* The contents of a datatype that is made of one other, without copies. */
+static struct ftc_mpi_contents made_of(struct ftc_mpi_type **old, int combiner, int integers_count,
+                                       MPI_Count *integers, int addresses_count,
+                                       MPI_Aint *addresses)
+{
+    return (struct ftc_mpi_contents){.combiner = combiner,
+                                     .integers_count = integers_count,
+                                     .integers = integers,
+                                     .addresses_count = addresses_count,
+                                     .addresses = addresses,
+                                     .types_count = 1,
+                                     .types = old};
+}
+
 int ftc_mpi_type_contiguous(MPI_Count count, struct ftc_mpi_type *old, MPI_Datatype *newtype)
 {
-    struct ftc_mpi_contents contents = {
-        .combiner = MPI_COMBINER_CONTIGUOUS,
-        .integers_count = 1,
-        .integers = &count,
-        .types_count = 1,
-        .types = &old,
-    };
+    struct ftc_mpi_contents contents = made_of(&old, MPI_COMBINER_CONTIGUOUS, 1, &count, 0, NULL);
     return vector(&contents, 1, count, 0, old, newtype);
 }
 
 int ftc_mpi_type_vector(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
                         struct ftc_mpi_type *old, MPI_Datatype *newtype)
 {
-    struct ftc_mpi_contents contents = {
-        .combiner = MPI_COMBINER_VECTOR,
-        .integers_count = 3,
-        .integers = (MPI_Count[]){count, blocklength, stride},
-        .types_count = 1,
-        .types = &old,
-    };
+    MPI_Count integers[] = {count, blocklength, stride};
+    struct ftc_mpi_contents contents = made_of(&old, MPI_COMBINER_VECTOR, 3, integers, 0, NULL);
     return vector(&contents, count, blocklength, stride * ftc_mpi_extent(old), old, newtype);
 }
 
 int ftc_mpi_type_create_hvector(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
                                 struct ftc_mpi_type *old, MPI_Datatype *newtype)
 {
-    struct ftc_mpi_contents contents = {
-        .combiner = MPI_COMBINER_HVECTOR,
-        .integers_count = 2,
-        .integers = (MPI_Count[]){count, blocklength},
-        .addresses_count = 1,
-        .addresses = &stride,
-        .types_count = 1,
-        .types = &old,
-    };
+    MPI_Count integers[] = {count, blocklength};
+    struct ftc_mpi_contents contents = made_of(&old, MPI_COMBINER_HVECTOR, 2, integers, 1, &stride);
     return vector(&contents, count, blocklength, stride, old, newtype);
 }
+
+/* Blocks at places that are listed: in bytes, or in extents of the datatype. `same` is the length
+ * of all blocks; NULL: `lengths` has them. */
+static int list(int combiner, MPI_Count count, const MPI_Count *same, struct ftc_mpi_array lengths,
+                struct ftc_mpi_array places, bool in_bytes, struct ftc_mpi_type *old,
+                MPI_Datatype *newtype)
+{
+    struct making m;
+    int rc = begin(&m, combiner, count);
+    if (rc == MPI_SUCCESS) {
+        add_type(&m, old);
+        add_integer(&m, count);
+        if (same != NULL)
+            add_integer(&m, *same);
+    }
+    for (MPI_Count i = 0; rc == MPI_SUCCESS && i < count; i++) {
+        m.blocks[i].offset = ftc_mpi_at(places, i) * (in_bytes ? 1 : ftc_mpi_extent(old));
+        m.blocks[i].count = same != NULL ? *same : ftc_mpi_at(lengths, i);
+        m.blocks[i].type = old;
+        if (same == NULL)
+            add_integer(&m, m.blocks[i].count);
+    }
+    for (MPI_Count i = 0; rc == MPI_SUCCESS && i < count; i++)
+        if (in_bytes)
+            add_address(&m, ftc_mpi_at(places, i));
+        else
+            add_integer(&m, ftc_mpi_at(places, i));
+    return finish(&m, rc, false, newtype);
+}
+
+static const struct ftc_mpi_array no_lengths;
 
 int ftc_mpi_type_indexed(MPI_Count count, struct ftc_mpi_array array_of_blocklengths,
                          struct ftc_mpi_array array_of_displacements, struct ftc_mpi_type *old,
                          MPI_Datatype *newtype)
 {
-    struct making m;
-    int rc = begin(&m, MPI_COMBINER_INDEXED, count, 1 + 2 * count, 0, 1);
-    if (rc == MPI_SUCCESS) {
-        add_type(&m, old);
-        add_integer(&m, count);
-        for (MPI_Count i = 0; i < count; i++) {
-            m.blocks[i].offset = ftc_mpi_at(array_of_displacements, i) * ftc_mpi_extent(old);
-            m.blocks[i].count = ftc_mpi_at(array_of_blocklengths, i);
-            m.blocks[i].type = old;
-            add_integer(&m, m.blocks[i].count);
-        }
-        for (MPI_Count i = 0; i < count; i++)
-            add_integer(&m, ftc_mpi_at(array_of_displacements, i));
-    }
-    return finish(&m, rc, false, newtype);
+    return list(MPI_COMBINER_INDEXED, count, NULL, array_of_blocklengths, array_of_displacements,
+                false, old, newtype);
 }
 
 int ftc_mpi_type_create_hindexed(MPI_Count count, struct ftc_mpi_array array_of_blocklengths,
                                  const MPI_Count array_of_displacements[], struct ftc_mpi_type *old,
                                  MPI_Datatype *newtype)
 {
-    struct making m;
-    int rc = begin(&m, MPI_COMBINER_HINDEXED, count, 1 + count, count, 1);
-    if (rc == MPI_SUCCESS) {
-        add_type(&m, old);
-        add_integer(&m, count);
-        for (MPI_Count i = 0; i < count; i++) {
-            m.blocks[i].offset = array_of_displacements[i];
-            m.blocks[i].count = ftc_mpi_at(array_of_blocklengths, i);
-            m.blocks[i].type = old;
-            add_integer(&m, m.blocks[i].count);
-            add_address(&m, m.blocks[i].offset);
-        }
-    }
-    return finish(&m, rc, false, newtype);
+    return list(MPI_COMBINER_HINDEXED, count, NULL, array_of_blocklengths,
+                (struct ftc_mpi_array){array_of_displacements, true}, true, old, newtype);
 }
 
 int ftc_mpi_type_create_indexed_block(MPI_Count count, MPI_Count blocklength,
                                       struct ftc_mpi_array array_of_displacements,
                                       struct ftc_mpi_type *old, MPI_Datatype *newtype)
 {
-    struct making m;
-    int rc = begin(&m, MPI_COMBINER_INDEXED_BLOCK, count, 2 + count, 0, 1);
-    if (rc == MPI_SUCCESS) {
-        add_type(&m, old);
-        add_integer(&m, count);
-        add_integer(&m, blocklength);
-        for (MPI_Count i = 0; i < count; i++) {
-            MPI_Aint displacement = ftc_mpi_at(array_of_displacements, i);
-            m.blocks[i].offset = displacement * ftc_mpi_extent(old);
-            m.blocks[i].count = blocklength;
-            m.blocks[i].type = old;
-            add_integer(&m, displacement);
-        }
-    }
-    return finish(&m, rc, false, newtype);
+    return list(MPI_COMBINER_INDEXED_BLOCK, count, &blocklength, no_lengths, array_of_displacements,
+                false, old, newtype);
 }
 
 int ftc_mpi_type_create_hindexed_block(MPI_Count count, MPI_Count blocklength,
                                        const MPI_Count array_of_displacements[],
                                        struct ftc_mpi_type *old, MPI_Datatype *newtype)
 {
-    struct making m;
-    int rc = begin(&m, MPI_COMBINER_HINDEXED_BLOCK, count, 2, count, 1);
-    if (rc == MPI_SUCCESS) {
-        add_type(&m, old);
-        add_integer(&m, count);
-        add_integer(&m, blocklength);
-        for (MPI_Count i = 0; i < count; i++) {
-            m.blocks[i].offset = array_of_displacements[i];
-            m.blocks[i].count = blocklength;
-            m.blocks[i].type = old;
-            add_address(&m, array_of_displacements[i]);
-        }
-    }
-    return finish(&m, rc, false, newtype);
+    return list(MPI_COMBINER_HINDEXED_BLOCK, count, &blocklength, no_lengths,
+                (struct ftc_mpi_array){array_of_displacements, true}, true, old, newtype);
 }
 
 /* The extent is rounded up to the alignment of its members, as the compiler does with a struct. */
@@ -343,7 +320,7 @@ int ftc_mpi_type_create_struct(MPI_Count count, struct ftc_mpi_array array_of_bl
                                const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
     struct making m;
-    int rc = begin(&m, MPI_COMBINER_STRUCT, count, 1 + count, count, count);
+    int rc = begin(&m, MPI_COMBINER_STRUCT, count);
     if (rc == MPI_SUCCESS)
         add_integer(&m, count);
     for (MPI_Count i = 0; rc == MPI_SUCCESS && i < count; i++) {
@@ -361,13 +338,8 @@ int ftc_mpi_type_create_struct(MPI_Count count, struct ftc_mpi_array array_of_bl
 int ftc_mpi_type_create_resized(struct ftc_mpi_type *old, MPI_Count lb, MPI_Count extent,
                                 MPI_Datatype *newtype)
 {
-    struct ftc_mpi_contents contents = {
-        .combiner = MPI_COMBINER_RESIZED,
-        .addresses_count = 2,
-        .addresses = (MPI_Aint[]){lb, extent},
-        .types_count = 1,
-        .types = &old,
-    };
+    MPI_Aint addresses[] = {lb, extent};
+    struct ftc_mpi_contents contents = made_of(&old, MPI_COMBINER_RESIZED, 0, NULL, 2, addresses);
     struct ftc_mpi_bounds bounds = {lb, lb + extent, true, true};
     return ftc_mpi_type_give(ftc_mpi_layout_hold(old->layout), bounds, old->align, &contents,
                              newtype);

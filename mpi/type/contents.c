@@ -6,31 +6,6 @@
 
 #include <limits.h>
 
-int ftc_mpi_type_get_envelope(struct ftc_mpi_type *type, int *num_integers, int *num_addresses,
-                              int *num_datatypes, int *combiner)
-{
-    *num_integers = type->contents.integers_count;
-    *num_addresses = type->contents.addresses_count;
-    *num_datatypes = type->contents.types_count;
-    *combiner = type->contents.combiner;
-    return MPI_SUCCESS;
-}
-
-int ftc_mpi_type_get_envelope_c(struct ftc_mpi_type *type, MPI_Count *num_integers,
-                                MPI_Count *num_addresses, MPI_Count *num_large_counts,
-                                MPI_Count *num_datatypes, int *combiner)
-{
-    int integers, addresses, types;
-    int rc = ftc_mpi_type_get_envelope(type, &integers, &addresses, &types, combiner);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    *num_integers = integers;
-    *num_addresses = addresses;
-    *num_large_counts = 0;
-    *num_datatypes = types;
-    return MPI_SUCCESS;
-}
-
 static int check_room(const struct ftc_mpi_type *type, MPI_Count integers, MPI_Count addresses,
                       MPI_Count types)
 {

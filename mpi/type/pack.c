@@ -33,42 +33,39 @@ static int open_buffer(const void *buffer, MPI_Count size, MPI_Count position, M
     return MPI_SUCCESS;
 }
 
-int ftc_mpi_pack(const void *inbuf, MPI_Count incount, struct ftc_mpi_type *type, void *outbuf,
-                 MPI_Count outsize, MPI_Count *position, struct ftc_mpi_comm *comm)
+/* `count` elements, from the position of the buffer on or to there. The position moves on. */
+static int transfer(struct ftc_mpi_type *type, void *memory, MPI_Count count, const void *buffer,
+                    MPI_Count size, MPI_Count *position, bool pack)
 {
-    struct ftc_mpi_cursor to;
-    (void)comm;
-    int rc = ftc_mpi_type_check(type, incount);
-    MPI_Count need = rc == MPI_SUCCESS ? ftc_mpi_packed(type, incount) : 0;
+    struct ftc_mpi_cursor cursor;
+    int rc = ftc_mpi_type_check(type, count);
+    MPI_Count need = rc == MPI_SUCCESS ? ftc_mpi_packed(type, count) : 0;
     if (rc == MPI_SUCCESS)
-        rc = open_buffer(outbuf, outsize, *position, need, &to);
+        rc = open_buffer(buffer, size, *position, need, &cursor);
     if (rc != MPI_SUCCESS)
         return rc;
-    ftc_mpi_pack_to(type, inbuf, incount, &to);
+    if (pack)
+        ftc_mpi_pack_to(type, memory, count, &cursor);
+    else
+        ftc_mpi_unpack_from(type, memory, count, &cursor);
     *position += need;
     return MPI_SUCCESS;
+}
+
+int ftc_mpi_pack(const void *inbuf, MPI_Count incount, struct ftc_mpi_type *type, void *outbuf,
+                 MPI_Count outsize, MPI_Count *position)
+{
+    return transfer(type, (void *)inbuf, incount, outbuf, outsize, position, true);
 }
 
 int ftc_mpi_unpack(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
-                   MPI_Count outcount, struct ftc_mpi_type *type, struct ftc_mpi_comm *comm)
+                   MPI_Count outcount, struct ftc_mpi_type *type)
 {
-    struct ftc_mpi_cursor from;
-    (void)comm;
-    int rc = ftc_mpi_type_check(type, outcount);
-    MPI_Count need = rc == MPI_SUCCESS ? ftc_mpi_packed(type, outcount) : 0;
-    if (rc == MPI_SUCCESS)
-        rc = open_buffer(inbuf, insize, *position, need, &from);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    ftc_mpi_unpack_from(type, outbuf, outcount, &from);
-    *position += need;
-    return MPI_SUCCESS;
+    return transfer(type, outbuf, outcount, inbuf, insize, position, false);
 }
 
-int ftc_mpi_pack_size(MPI_Count incount, struct ftc_mpi_type *type, struct ftc_mpi_comm *comm,
-                      MPI_Count *size)
+int ftc_mpi_pack_size(MPI_Count incount, struct ftc_mpi_type *type, MPI_Count *size)
 {
-    (void)comm;
     int rc = ftc_mpi_type_check(type, incount);
     if (rc == MPI_SUCCESS)
         *size = ftc_mpi_packed(type, incount);

@@ -42,12 +42,6 @@ MPI_Count ftc_mpi_status_bytes(const MPI_Status *status)
     return bytes;
 }
 
-static int set_bytes(MPI_Status *status, MPI_Count bytes)
-{
-    memcpy(status->MPI_internal, &bytes, sizeof bytes);
-    return MPI_SUCCESS;
-}
-
 /* MPI_UNDEFINED where the bytes are no whole number of elements. */
 int ftc_mpi_get_count(const MPI_Status *status, struct ftc_mpi_type *type, MPI_Count *count)
 {
@@ -77,8 +71,10 @@ int ftc_mpi_status_set_elements(MPI_Status *status, struct ftc_mpi_type *type, M
     const struct ftc_mpi_layout *layout = type->layout;
     MPI_Count whole = layout->elements == 0 ? 0 : count / layout->elements;
     MPI_Count rest = count - whole * layout->elements;
-    return set_bytes(status, whole * layout->size +
-                                 (layout->elements == 0 ? 0 : ftc_mpi_layout_bytes(layout, rest)));
+    MPI_Count bytes = whole * layout->size;
+    bytes += layout->elements == 0 ? 0 : ftc_mpi_layout_bytes(layout, rest);
+    memcpy(status->MPI_internal, &bytes, sizeof bytes);
+    return MPI_SUCCESS;
 }
 
 int ftc_mpi_status_set_cancelled(MPI_Status *status, int flag)
