@@ -124,7 +124,8 @@ int ftc_mpi_comm_outcome(struct ftc_mpi_comm *comm, const ftc_comm *native, int 
         comm->revoked = true;
     if (error != FTC_SUCCESS || !comm->raises)
         return ftc_mpi_error_from(error);
-    ftc_report report = {.struct_size = offsetof(ftc_report, ballots)}; /* the failed set alone */
+    ftc_report report; /* the failed set alone: the rest is not even cleared */
+    report.struct_size = offsetof(ftc_report, ballots);
     if (ftc_last_report(native, &report) != FTC_SUCCESS || report.failed_count == 0)
         return MPI_SUCCESS;
     tell(native, report.failed_count, report.failed);
