@@ -364,8 +364,7 @@ static void away(void)
 /* --- beside a thread that waits --- */
 
 #define ROUNDS 20
-#define BEAT_S                                                                                     \
-    10 /* requests.bats sets this heartbeat period: sleeps that nobody ends last so long */
+#define BEAT_S 10 /* the heartbeat period that requests.bats sets: the longest sleep */
 
 /* A barrier by a thread of rank 0, which comes first and waits; the others come later. */
 static void *wait_in_barrier(void *comm)
