@@ -1,5 +1,4 @@
-/* Bounds-checked encoding and decoding. Numbers are put together byte by byte, so that neither the
- * byte order of the machine nor alignment matters. Compilers make one move of it. */
+/* Bounds-checked encoding and decoding. */
 #include "base/wire.h"
 
 #include <assert.h>
@@ -9,8 +8,7 @@
 #define SET_FORM_SHIFT 30
 #define SET_COUNT_MASK ((1u << SET_FORM_SHIFT) - 1)
 
-/* Room for `size` bytes. NULL, and `failed` is set for good, if there is less room. */
-static unsigned char *claim(struct ftc_writer *w, size_t size)
+unsigned char *ftc_write_room(struct ftc_writer *w, size_t size)
 {
     if (w->failed || size > w->size - w->used) {
         w->failed = true;
@@ -21,38 +19,37 @@ static unsigned char *claim(struct ftc_writer *w, size_t size)
     return at;
 }
 
-static void write_number(struct ftc_writer *w, uint64_t value, size_t size)
-{
-    unsigned char *at = claim(w, size);
-    if (at == NULL)
-        return;
-    for (size_t i = 0; i < size; i++)
-        at[i] = (unsigned char)(value >> (8 * i));
-}
-
 void ftc_write_u8(struct ftc_writer *w, uint8_t value)
 {
-    write_number(w, value, 1);
+    unsigned char *at = ftc_write_room(w, 1);
+    if (at != NULL)
+        *at = value;
 }
 
 void ftc_write_u16(struct ftc_writer *w, uint16_t value)
 {
-    write_number(w, value, 2);
+    unsigned char *at = ftc_write_room(w, 2);
+    if (at != NULL)
+        ftc_store_u16(at, value);
 }
 
 void ftc_write_u32(struct ftc_writer *w, uint32_t value)
 {
-    write_number(w, value, 4);
+    unsigned char *at = ftc_write_room(w, 4);
+    if (at != NULL)
+        ftc_store_u32(at, value);
 }
 
 void ftc_write_u64(struct ftc_writer *w, uint64_t value)
 {
-    write_number(w, value, 8);
+    unsigned char *at = ftc_write_room(w, 8);
+    if (at != NULL)
+        ftc_store_u64(at, value);
 }
 
 void ftc_write_bytes(struct ftc_writer *w, const void *bytes, size_t size)
 {
-    unsigned char *at = claim(w, size);
+    unsigned char *at = ftc_write_room(w, size);
     if (at != NULL && size > 0) /* memcpy() from NULL is undefined even for 0 bytes */
         memcpy(at, bytes, size);
 }
@@ -67,7 +64,7 @@ static size_t padding(size_t used, size_t alignment)
 void ftc_write_align(struct ftc_writer *w, size_t alignment)
 {
     size_t size = padding(w->used, alignment);
-    unsigned char *at = claim(w, size);
+    unsigned char *at = ftc_write_room(w, size);
     if (at != NULL && size > 0)
         memset(at, 0, size);
 }
@@ -83,35 +80,28 @@ const void *ftc_read_bytes(struct ftc_reader *r, size_t size)
     return at;
 }
 
-static uint64_t read_number(struct ftc_reader *r, size_t size)
-{
-    const unsigned char *at = ftc_read_bytes(r, size);
-    uint64_t value = 0;
-    if (at == NULL)
-        return 0;
-    for (size_t i = 0; i < size; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
-}
-
 uint8_t ftc_read_u8(struct ftc_reader *r)
 {
-    return (uint8_t)read_number(r, 1);
+    const unsigned char *at = ftc_read_bytes(r, 1);
+    return at != NULL ? *at : 0;
 }
 
 uint16_t ftc_read_u16(struct ftc_reader *r)
 {
-    return (uint16_t)read_number(r, 2);
+    const unsigned char *at = ftc_read_bytes(r, 2);
+    return at != NULL ? ftc_load_u16(at) : 0;
 }
 
 uint32_t ftc_read_u32(struct ftc_reader *r)
 {
-    return (uint32_t)read_number(r, 4);
+    const unsigned char *at = ftc_read_bytes(r, 4);
+    return at != NULL ? ftc_load_u32(at) : 0;
 }
 
 uint64_t ftc_read_u64(struct ftc_reader *r)
 {
-    return read_number(r, 8);
+    const unsigned char *at = ftc_read_bytes(r, 8);
+    return at != NULL ? ftc_load_u64(at) : 0;
 }
 
 /* Padding that is not zero is an error. If readers ignored it, a later version could not give it a

@@ -3,11 +3,59 @@
 #ifndef FTC_BASE_WIRE_H
 #define FTC_BASE_WIRE_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/set.h"
+
+/* --- numbers at a place that has room for them --- */
+
+static inline void ftc_store_u16(unsigned char *at, uint16_t value)
+{
+    value = htole16(value);
+    memcpy(at, &value, sizeof(value));
+}
+
+static inline void ftc_store_u32(unsigned char *at, uint32_t value)
+{
+    value = htole32(value);
+    memcpy(at, &value, sizeof(value));
+}
+
+static inline void ftc_store_u64(unsigned char *at, uint64_t value)
+{
+    value = htole64(value);
+    memcpy(at, &value, sizeof(value));
+}
+
+static inline uint16_t ftc_load_u16(const unsigned char *at)
+{
+    uint16_t value;
+
+    memcpy(&value, at, sizeof(value));
+    return le16toh(value);
+}
+
+static inline uint32_t ftc_load_u32(const unsigned char *at)
+{
+    uint32_t value;
+
+    memcpy(&value, at, sizeof(value));
+    return le32toh(value);
+}
+
+static inline uint64_t ftc_load_u64(const unsigned char *at)
+{
+    uint64_t value;
+
+    memcpy(&value, at, sizeof(value));
+    return le64toh(value);
+}
+
+/* --- messages --- */
 
 struct ftc_writer {
     unsigned char *data;
@@ -21,6 +69,8 @@ struct ftc_reader {
     bool failed;
 };
 
+/* Room for `size` bytes, which the caller writes. NULL, and `failed` is set, if there is less. */
+unsigned char *ftc_write_room(struct ftc_writer *w, size_t size);
 void ftc_write_u8(struct ftc_writer *w, uint8_t value);
 void ftc_write_u16(struct ftc_writer *w, uint16_t value);
 void ftc_write_u32(struct ftc_writer *w, uint32_t value);

@@ -40,30 +40,46 @@ static inline int ftc_frame_kind(const struct ftc_buffer *message)
 /* The number of the communicator that a message names; 0: it is too short for a head. */
 static inline uint64_t ftc_frame_communicator(const struct ftc_buffer *message)
 {
-    struct ftc_reader reader = {.data = message->data, .size = message->size, .used = 4};
+    return message->size >= FTC_FRAME_HEAD ? ftc_load_u64(message->data + 4) : 0;
+}
 
-    return message->size >= FTC_FRAME_HEAD ? ftc_read_u64(&reader) : 0;
+/* Writes a head to a place that has room for it. */
+static inline void ftc_frame_put(unsigned char *at, int kind, uint16_t own, uint64_t communicator)
+{
+    at[0] = FTC_FRAME_VERSION;
+    at[1] = (unsigned char)kind;
+    ftc_store_u16(at + 2, own);
+    ftc_store_u64(at + 4, communicator);
 }
 
 static inline void ftc_frame_write(struct ftc_writer *writer, int kind, uint16_t own,
                                    uint64_t communicator)
 {
-    ftc_write_u8(writer, FTC_FRAME_VERSION);
-    ftc_write_u8(writer, (uint8_t)kind);
-    ftc_write_u16(writer, own);
-    ftc_write_u64(writer, communicator);
+    unsigned char *at = ftc_write_room(writer, FTC_FRAME_HEAD);
+
+    if (at != NULL)
+        ftc_frame_put(at, kind, own, communicator);
+}
+
+/* Reads a head that is there. False: the version is another one. */
+static inline bool ftc_frame_get(const unsigned char *at, int *kind, uint16_t *own,
+                                 uint64_t *communicator)
+{
+    *kind = at[1];
+    *own = ftc_load_u16(at + 2);
+    *communicator = ftc_load_u64(at + 4);
+    return at[0] == FTC_FRAME_VERSION;
 }
 
 /* Reads a head. False: the version is another one, or the message is too short. */
 static inline bool ftc_frame_read(struct ftc_reader *reader, int *kind, uint16_t *own,
                                   uint64_t *communicator)
 {
-    bool sound = ftc_read_u8(reader) == FTC_FRAME_VERSION;
+    const unsigned char *at = ftc_read_bytes(reader, FTC_FRAME_HEAD);
 
-    *kind = ftc_read_u8(reader);
-    *own = ftc_read_u16(reader);
-    *communicator = ftc_read_u64(reader);
-    return sound && !reader->failed;
+    *kind = *own = 0;
+    *communicator = 0;
+    return at != NULL && ftc_frame_get(at, kind, own, communicator);
 }
 
 #endif
