@@ -69,8 +69,7 @@ struct ftc_matching {
     /* --- messages to send: a circle of `room` places --- */
     struct ftc_matching_output *queue;
     size_t room, first, count;
-    struct ftc_matching_output current;
-    struct ftc_buffer *small; /* a head that may be used again; NULL: none */
+    bool taken; /* the driver has the first one, which leaves the queue with the next call */
     /* Messages of this rank to itself, in the same way. */
     struct ftc_buffer **own;
     size_t own_room, own_first, own_count;
@@ -117,10 +116,9 @@ int ftc_matching_take_end(struct ftc_matching *m, struct ftc_matching_peer *peer
                           const struct ftc_matching_message *message);
 
 /* --- outputs.c --- */
-/* Puts a message out. `value` is its bytes behind the head, if it is a DATA. `message->taken` is
- * filled in. */
+/* Puts a message out. `buffer` has its bytes, if it is a DATA. `message->taken` is filled in. */
 int ftc_matching_put(struct ftc_matching *m, struct ftc_matching_peer *peer, int to,
-                     struct ftc_matching_message *message, const struct ftc_value *value);
+                     struct ftc_matching_message *message, struct ftc_buffer *buffer);
 /* END or CREDIT, or another message of no more than that. */
 int ftc_matching_say(struct ftc_matching *m, struct ftc_matching_peer *peer, int to,
                      enum ftc_matching_what what, uint64_t number);

@@ -31,15 +31,12 @@ int ftc_matching_create(struct ftc_matching **out, const struct ftc_matching_set
 
 static void free_messages(struct ftc_matching *m)
 {
-    struct ftc_matching_output output;
-
-    while (ftc_matching_next_output(m, &output))
+    while (ftc_matching_next_output(m) != NULL)
         ;
     for (; m->own_count > 0; m->own_count--) {
         ftc_buffer_unref(m->own[m->own_first]);
         m->own_first = (m->own_first + 1) % m->own_room;
     }
-    ftc_buffer_unref(m->small);
     free(m->queue);
     free(m->own);
 }

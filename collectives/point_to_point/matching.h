@@ -119,14 +119,22 @@ bool ftc_matching_interrupts_probe(const struct ftc_matching *matching);
 
 /* --- outputs --- */
 
+#define FTC_MATCHING_HEAD 64 /* bytes, at most */
+
+/* A message to send: a head, and bytes behind it at ftc_value_offset() (base/value.h). */
 struct ftc_matching_output {
     int to;
-    struct ftc_buffer *head; /* the engine holds the references, until the next call */
-    struct ftc_value value;
     bool urgent; /* the receiver is to handle it even while its caller is outside the library */
+    size_t head_size, size;
+    const void *bytes;
+    /* It begins with the bytes, and the engine holds a reference until the next call. NULL: they
+     * are in the buffer of a send that has ended, and follow the head without padding. So the
+     * message must be sent, or copied, before the owner of the send goes on. */
+    struct ftc_buffer *buffer;
+    unsigned char head[FTC_MATCHING_HEAD];
 };
-/* The next message to send. False: none. */
-bool ftc_matching_next_output(struct ftc_matching *matching, struct ftc_matching_output *output);
+/* The next message to send, until the next call. NULL: none. */
+const struct ftc_matching_output *ftc_matching_next_output(struct ftc_matching *matching);
 
 struct ftc_matching_copy {
     struct ftc_transfer *transfer;

@@ -1,17 +1,31 @@
 /* Messages of point-to-point (P2): encoding, decoding, and the queue of those that go out. */
-#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "collectives/frame.h"
 #include "collectives/point_to_point/internal.h"
 
-#define HEAD       32 /* bytes before what only some messages have */
-#define READY      (HEAD + 4 * 8)
-#define BOUND      (HEAD + 8) /* PULL, and DATA before its bytes */
-#define SMALL      512        /* heads of up to so many bytes are used again */
+/* --- layout --- */
+
+enum {
+    TAG = FTC_FRAME_HEAD,
+    NUMBER = TAG + 4,
+    TAKEN = NUMBER + 8,
+    HEAD = TAKEN + 8, /* what all messages have */
+    SIZE = HEAD,      /* of PULL, DATA and READY */
+    BOUND = SIZE + 8, /* PULL, and DATA before its bytes */
+    ADDRESS = BOUND,  /* of READY */
+    MARK_ADDRESS = ADDRESS + 8,
+    MARK = MARK_ADDRESS + 8,
+    READY = MARK + 8
+};
+
+_Static_assert((int)READY <= FTC_MATCHING_HEAD, "an output has room for each head");
+_Static_assert((int)HEAD % FTC_VALUE_ALIGNMENT == 0, "the bytes of EAGER need no padding");
+
 #define FIRST_ROOM 16
 
 static size_t fixed_size(enum ftc_matching_what what)
@@ -29,54 +43,26 @@ static size_t fixed_size(enum ftc_matching_what what)
 
 /* --- out --- */
 
-static struct ftc_buffer *take_head(struct ftc_matching *m, size_t size)
+/* Writes the head to a place that has room for it. Returns its size. */
+FTC_HOT static size_t encode(const struct ftc_matching *m,
+                             const struct ftc_matching_message *message, unsigned char *head)
 {
-    struct ftc_buffer *head = size <= SMALL ? m->small : NULL;
+    size_t size = fixed_size(message->what);
 
-    if (head != NULL)
-        m->small = NULL;
-    else
-        head = ftc_buffer_new(size <= SMALL ? SMALL : size);
-    if (head != NULL)
-        head->size = size;
-    return head;
-}
-
-static void give_head(struct ftc_matching *m, struct ftc_buffer *head)
-{
-    if (head != NULL && head->references == 1 && head->size <= SMALL && m->small == NULL)
-        m->small = head;
-    else
-        ftc_buffer_unref(head);
-}
-
-static struct ftc_buffer *encode(struct ftc_matching *m, const struct ftc_matching_message *message)
-{
-    enum ftc_matching_what what = message->what;
-    size_t size = fixed_size(what) + (what == FTC_MATCHING_EAGER ? message->length : 0);
-    struct ftc_buffer *head = take_head(m, size);
-    struct ftc_writer writer = {.size = size};
-
-    if (head == NULL)
-        return NULL;
-    writer.data = head->data;
-    ftc_frame_write(&writer, FTC_FRAME_POINT_TO_POINT,
-                    (uint16_t)((unsigned)what | (unsigned)message->context << 8),
-                    m->set.communicator);
-    ftc_write_u32(&writer, message->tag);
-    ftc_write_u64(&writer, message->number);
-    ftc_write_u64(&writer, message->taken);
-    if (fixed_size(what) > HEAD)
-        ftc_write_u64(&writer, message->size);
-    if (what == FTC_MATCHING_READY) {
-        ftc_write_u64(&writer, message->address);
-        ftc_write_u64(&writer, message->mark_address);
-        ftc_write_u64(&writer, message->mark);
+    ftc_frame_put(head, FTC_FRAME_POINT_TO_POINT,
+                  (uint16_t)((unsigned)message->what | (unsigned)message->context << 8),
+                  m->set.communicator);
+    ftc_store_u32(head + TAG, message->tag);
+    ftc_store_u64(head + NUMBER, message->number);
+    ftc_store_u64(head + TAKEN, message->taken);
+    if (size > HEAD)
+        ftc_store_u64(head + SIZE, message->size);
+    if (message->what == FTC_MATCHING_READY) {
+        ftc_store_u64(head + ADDRESS, message->address);
+        ftc_store_u64(head + MARK_ADDRESS, message->mark_address);
+        ftc_store_u64(head + MARK, message->mark);
     }
-    if (what == FTC_MATCHING_EAGER && message->length > 0)
-        memcpy(head->data + HEAD, message->bytes, message->length);
-    assert(!writer.failed);
-    return head;
+    return size;
 }
 
 /* Makes room for one more in a circle. */
@@ -99,54 +85,62 @@ static bool make_room(void **circle, size_t *room, size_t *first, size_t count, 
     return true;
 }
 
-static int put_own(struct ftc_matching *m, struct ftc_buffer *head)
+static int put_own(struct ftc_matching *m, const struct ftc_matching_message *message)
 {
+    struct ftc_buffer *buffer = ftc_buffer_new(FTC_MATCHING_HEAD + message->length);
     void *circle = m->own;
     bool room = make_room(&circle, &m->own_room, &m->own_first, m->own_count, sizeof(*m->own));
 
     m->own = circle;
-    if (!room) {
-        ftc_buffer_unref(head);
+    if (!room || buffer == NULL) {
+        ftc_buffer_unref(buffer);
         return FTC_ERR_NOMEM;
     }
-    m->own[(m->own_first + m->own_count++) % m->own_room] = head;
+    size_t head = encode(m, message, buffer->data);
+    if (message->length > 0)
+        memcpy(buffer->data + head, message->bytes, message->length);
+    buffer->size = head + message->length;
+    m->own[(m->own_first + m->own_count++) % m->own_room] = buffer;
     return FTC_SUCCESS;
 }
 
-static int put(struct ftc_matching *m, const struct ftc_matching_output *output)
+static bool make_queue_room(struct ftc_matching *m)
 {
     void *circle = m->queue;
     bool room = make_room(&circle, &m->room, &m->first, m->count, sizeof(*m->queue));
 
     m->queue = circle;
-    if (!room) {
-        ftc_buffer_unref(output->head);
-        return FTC_ERR_NOMEM;
-    }
-    struct ftc_matching_output *place = &m->queue[(m->first + m->count++) % m->room];
-    *place = *output;
-    ftc_buffer_ref(place->value.buffer);
-    return FTC_SUCCESS;
+    return room;
 }
 
-int ftc_matching_put(struct ftc_matching *m, struct ftc_matching_peer *peer, int to,
-                     struct ftc_matching_message *message, const struct ftc_value *value)
+/* The place behind the last one. NULL: no memory. */
+FTC_HOT static struct ftc_matching_output *add(struct ftc_matching *m)
 {
-    bool urgent = message->what != FTC_MATCHING_EAGER && message->what != FTC_MATCHING_CREDIT;
+    if (m->count == m->room && !make_queue_room(m))
+        return NULL;
+    size_t place = m->first + m->count++;
+    return &m->queue[place < m->room ? place : place - m->room];
+}
 
+FTC_HOT int ftc_matching_put(struct ftc_matching *m, struct ftc_matching_peer *peer, int to,
+                             struct ftc_matching_message *message, struct ftc_buffer *buffer)
+{
     if (peer->failure != 0)
         return FTC_SUCCESS;
     message->taken = peer->taken;
     peer->told = peer->taken;
-    struct ftc_buffer *head = encode(m, message);
-    if (head == NULL)
-        return FTC_ERR_NOMEM;
     if (to == m->set.self)
-        return put_own(m, head);
-    struct ftc_matching_output output = {.to = to, .head = head, .urgent = urgent};
-    if (value != NULL)
-        output.value = *value;
-    return put(m, &output);
+        return put_own(m, message);
+    struct ftc_matching_output *output = add(m);
+    if (output == NULL)
+        return FTC_ERR_NOMEM;
+    output->to = to;
+    output->urgent = message->what != FTC_MATCHING_EAGER && message->what != FTC_MATCHING_CREDIT;
+    output->head_size = encode(m, message, output->head);
+    output->size = message->length;
+    output->bytes = message->bytes;
+    output->buffer = ftc_buffer_ref(buffer);
+    return FTC_SUCCESS;
 }
 
 int ftc_matching_say(struct ftc_matching *m, struct ftc_matching_peer *peer, int to,
@@ -157,61 +151,78 @@ int ftc_matching_say(struct ftc_matching *m, struct ftc_matching_peer *peer, int
     return ftc_matching_put(m, peer, to, &message, NULL);
 }
 
-bool ftc_matching_next_output(struct ftc_matching *m, struct ftc_matching_output *output)
+/* A queue that is empty begins at the same place again, which is in the cache. */
+FTC_HOT static void drop_first(struct ftc_matching *m)
 {
-    give_head(m, m->current.head);
-    ftc_buffer_unref(m->current.value.buffer);
-    m->current = (struct ftc_matching_output){0};
-    if (m->count == 0)
-        return false;
-    m->current = m->queue[m->first];
-    m->first = (m->first + 1) % m->room;
-    m->count--;
-    *output = m->current;
-    return true;
+    ftc_buffer_unref(m->queue[m->first].buffer);
+    m->taken = false;
+    m->first = --m->count > 0 ? (m->first + 1) % m->room : 0;
+}
+
+FTC_HOT const struct ftc_matching_output *ftc_matching_next_output(struct ftc_matching *m)
+{
+    if (m->taken)
+        drop_first(m);
+    m->taken = m->count > 0;
+    return m->taken ? &m->queue[m->first] : NULL;
 }
 
 /* --- in --- */
 
-static bool is_sound(const struct ftc_matching *m, const struct ftc_matching_message *message,
-                     size_t rest)
+/* Where the bytes of EAGER or DATA begin. 0: the message is shorter than its head, or its padding
+ * is not zero. */
+static size_t begin_of_bytes(enum ftc_matching_what what, const struct ftc_buffer *buffer)
 {
-    if (message->what != FTC_MATCHING_EAGER && message->what != FTC_MATCHING_DATA && rest != 0)
+    size_t head = fixed_size(what);
+    size_t begin = what == FTC_MATCHING_DATA ? ftc_value_offset(head) : head;
+
+    if (buffer->size < begin)
+        return 0;
+    for (size_t i = head; i < begin; i++)
+        if (buffer->data[i] != 0)
+            return 0;
+    return begin;
+}
+
+static bool is_sound(const struct ftc_matching *m, const struct ftc_matching_message *message)
+{
+    if (message->what != FTC_MATCHING_EAGER && message->what != FTC_MATCHING_DATA &&
+        message->length != 0)
         return false;
-    if (message->what == FTC_MATCHING_EAGER && rest > m->set.eager)
+    if (message->what == FTC_MATCHING_EAGER && message->length > m->set.eager)
         return false;
     return message->tag <= INT_MAX && message->size <= SIZE_MAX / 2;
 }
 
-bool ftc_matching_decode(const struct ftc_matching *m, const struct ftc_buffer *buffer,
-                         struct ftc_matching_message *message)
+FTC_HOT bool ftc_matching_decode(const struct ftc_matching *m, const struct ftc_buffer *buffer,
+                                 struct ftc_matching_message *message)
 {
-    struct ftc_reader reader = {.data = buffer->data, .size = buffer->size};
+    const unsigned char *head = buffer->data;
     uint64_t communicator;
     uint16_t own;
     int kind;
 
     *message = (struct ftc_matching_message){0};
-    if (!ftc_frame_read(&reader, &kind, &own, &communicator) || kind != FTC_FRAME_POINT_TO_POINT ||
-        communicator != m->set.communicator || (own & 0xff) >= FTC_MATCHING_WHATS)
+    if (buffer->size < HEAD || !ftc_frame_get(head, &kind, &own, &communicator) ||
+        kind != FTC_FRAME_POINT_TO_POINT || communicator != m->set.communicator ||
+        (own & 0xff) >= FTC_MATCHING_WHATS)
         return false;
     message->what = (enum ftc_matching_what)(own & 0xff);
     message->context = (uint8_t)(own >> 8);
-    message->tag = ftc_read_u32(&reader);
-    message->number = ftc_read_u64(&reader);
-    message->taken = ftc_read_u64(&reader);
-    if (fixed_size(message->what) > HEAD)
-        message->size = ftc_read_u64(&reader);
-    if (message->what == FTC_MATCHING_READY) {
-        message->address = ftc_read_u64(&reader);
-        message->mark_address = ftc_read_u64(&reader);
-        message->mark = ftc_read_u64(&reader);
-    }
-    if (message->what == FTC_MATCHING_DATA)
-        ftc_read_align(&reader, FTC_VALUE_ALIGNMENT);
-    if (reader.failed || !is_sound(m, message, reader.size - reader.used))
+    size_t begin = begin_of_bytes(message->what, buffer);
+    if (begin == 0)
         return false;
-    message->bytes = reader.data + reader.used;
-    message->length = reader.size - reader.used;
-    return true;
+    message->tag = ftc_load_u32(head + TAG);
+    message->number = ftc_load_u64(head + NUMBER);
+    message->taken = ftc_load_u64(head + TAKEN);
+    if (begin > HEAD)
+        message->size = ftc_load_u64(head + SIZE);
+    if (message->what == FTC_MATCHING_READY) {
+        message->address = ftc_load_u64(head + ADDRESS);
+        message->mark_address = ftc_load_u64(head + MARK_ADDRESS);
+        message->mark = ftc_load_u64(head + MARK);
+    }
+    message->bytes = head + begin;
+    message->length = buffer->size - begin;
+    return is_sound(m, message);
 }

@@ -21,11 +21,12 @@ struct ftc_matching_peer *ftc_matching_peer(struct ftc_matching *m, int rank)
 }
 
 /* P6: the mark is cleared before the owner can learn that the transfer has ended, and before it can
- * change the buffer. */
+ * change the buffer. An eager send has none, and is spared the fence. */
 void ftc_transfer_end(struct ftc_matching *m, struct ftc_transfer *t, int status)
 {
     ftc_link_take_out(&t->link);
-    if (!FTC_MATCHING_MUTATED(MARK_STAYS) && t->sends)
+    if (!FTC_MATCHING_MUTATED(MARK_STAYS) && t->sends &&
+        atomic_load_explicit(&t->live, memory_order_relaxed) != 0)
         atomic_store_explicit(&t->live, 0, memory_order_seq_cst);
     t->status = status;
     m->ended += t->awaited;

@@ -125,16 +125,19 @@ int ftc_matching_take_copy(struct ftc_matching *m, struct ftc_transfer *t, enum 
 static int send_part(struct ftc_matching *m, struct ftc_matching_peer *peer, struct ftc_transfer *t)
 {
     size_t size = (size_t)least(t->bound - t->moved, m->set.fragment);
-    struct ftc_matching_message message = {
-        .what = FTC_MATCHING_DATA, .number = t->number, .size = t->moved};
-    struct ftc_value value = {.buffer = ftc_buffer_pool_take(m->set.pool, size), .size = size};
+    struct ftc_buffer *part = ftc_buffer_pool_take(m->set.pool, size);
 
-    if (value.buffer == NULL)
+    if (part == NULL)
         return FTC_ERR_NOMEM;
-    memcpy(value.buffer->data, (const char *)t->buffer + t->moved, size);
+    memcpy(part->data, (const char *)t->buffer + t->moved, size);
+    struct ftc_matching_message message = {.what = FTC_MATCHING_DATA,
+                                           .number = t->number,
+                                           .size = t->moved,
+                                           .bytes = part->data,
+                                           .length = size};
     t->moved += size;
-    int rc = ftc_matching_put(m, peer, t->rank, &message, &value);
-    ftc_buffer_unref(value.buffer);
+    int rc = ftc_matching_put(m, peer, t->rank, &message, part);
+    ftc_buffer_unref(part);
     return rc;
 }
 

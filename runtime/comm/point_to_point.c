@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "collectives/frame.h"
 #include "runtime/comm/algorithm.h"
@@ -19,12 +20,15 @@
 #define FRAGMENT ((size_t)256 << 10)
 #define WINDOW   (8 * FRAGMENT)
 
+#define SMALL ((size_t)512)
+
 #define CREDIT_STEPS 256 /* until a send goes without credit */
 
 struct ftc_passing {
     struct ftc_matching *matching;
-    struct ftc_peers peers; /* between whose memory and ours messages are copied */
-    bool no_copies;         /* with ranks of this node */
+    struct ftc_peers peers;   /* between whose memory and ours messages are copied */
+    bool no_copies;           /* with ranks of this node */
+    struct ftc_buffer *small; /* for messages of up to SMALL bytes; NULL: none yet */
 };
 
 /* --- outputs --- */
@@ -42,15 +46,45 @@ static bool may_copy(struct ftc_comm *comm, int rank)
     return !passing->no_copies;
 }
 
-static void put_out(struct ftc_comm *comm)
+/* A buffer that nobody else writes to. The one of few bytes is used again. NULL: no memory. */
+static struct ftc_buffer *take_buffer(struct ftc_passing *passing, size_t size)
 {
-    struct ftc_matching_output output;
+    if (size > SMALL)
+        return ftc_buffer_new(size);
+    if (passing->small == NULL || passing->small->references > 1) {
+        ftc_buffer_unref(passing->small);
+        passing->small = ftc_buffer_new(SMALL);
+    }
+    if (passing->small != NULL)
+        passing->small->size = size;
+    return ftc_buffer_ref(passing->small);
+}
 
-    while (ftc_matching_next_output(comm->passing->matching, &output)) {
-        if (output.urgent)
-            (void)may_copy(comm, output.to);
-        ftc_publish_bytes(comm, output.head->size + output.value.size);
-        ftc_comm_send(comm, output.to, output.head, &output.value, output.urgent);
+static void send_in_buffer(struct ftc_comm *comm, const struct ftc_matching_output *output)
+{
+    struct ftc_value value = {.buffer = output->buffer};
+    size_t joined = output->buffer == NULL ? output->size : 0;
+    struct ftc_buffer *head = take_buffer(comm->passing, output->head_size + joined);
+
+    if (head == NULL)
+        ftc_progress_must(comm->process, FTC_ERR_NOMEM);
+    memcpy(head->data, output->head, output->head_size);
+    if (joined > 0)
+        memcpy(head->data + output->head_size, output->bytes, joined);
+    value.size = output->size - joined;
+    ftc_comm_send(comm, output->to, head, &value, output->urgent);
+    ftc_buffer_unref(head);
+}
+
+FTC_HOT static void put_out(struct ftc_comm *comm)
+{
+    const struct ftc_matching_output *output;
+
+    while ((output = ftc_matching_next_output(comm->passing->matching)) != NULL) {
+        if (output->urgent)
+            (void)may_copy(comm, output->to);
+        ftc_publish_bytes(comm, output->head_size + output->size);
+        send_in_buffer(comm, output);
         ftc_drill_pass(&comm->process->drill, FTC_DRILL_SEND);
     }
 }
@@ -159,6 +193,7 @@ static void passing_close(struct ftc_comm *comm)
     if (comm->passing == NULL)
         return;
     ftc_matching_destroy(comm->passing->matching);
+    ftc_buffer_unref(comm->passing->small);
     ftc_peers_free(&comm->passing->peers);
     free(comm->passing);
     comm->passing = NULL;

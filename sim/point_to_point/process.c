@@ -18,11 +18,11 @@ static void check(struct ftc_messages_world *w, int rank, int rc)
 static void settle(struct ftc_messages_world *w, int rank)
 {
     struct ftc_messages_process *p = &w->process[rank];
-    struct ftc_matching_output output;
+    const struct ftc_matching_output *output;
 
-    while (p->alive && ftc_matching_next_output(p->matching, &output))
+    while (p->alive && (output = ftc_matching_next_output(p->matching)) != NULL)
         if (!ftc_messages_struck(w, rank))
-            ftc_messages_send(w, rank, &output);
+            ftc_messages_send(w, rank, output);
     if (p->alive)
         ftc_messages_judge(w, rank);
 }

@@ -47,15 +47,14 @@ void ftc_messages_say(struct ftc_messages_world *w, const char *format, ...)
 static struct ftc_buffer *join(const struct ftc_messages_world *w,
                                const struct ftc_matching_output *output)
 {
-    size_t head = output->head->size;
-    size_t size = output->value.buffer != NULL ? output->value.size : 0;
-    struct ftc_buffer *bytes = ftc_value_new_message(head, size);
+    size_t head = output->head_size;
+    struct ftc_buffer *bytes = ftc_value_new_message(head, output->size);
 
     if (bytes == NULL)
         ftc_cluster_no_memory(w->n);
-    memcpy(bytes->data, output->head->data, head);
-    if (size > 0)
-        memcpy(bytes->data + ftc_value_offset(head), ftc_value_bytes(&output->value), size);
+    memcpy(bytes->data, output->head, head);
+    if (output->size > 0)
+        memcpy(bytes->data + ftc_value_offset(head), output->bytes, output->size);
     return bytes;
 }
 

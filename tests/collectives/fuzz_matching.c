@@ -136,7 +136,7 @@ static void copy(struct fuzz *z)
 
 static void step(struct fuzz *z)
 {
-    struct ftc_matching_output output;
+    const struct ftc_matching_output *output;
 
     switch (take(z, 16)) {
     case 0:
@@ -168,8 +168,8 @@ static void step(struct fuzz *z)
     default:
         send_likely(z);
     }
-    while (ftc_matching_next_output(z->matching, &output))
-        require(output.to == 1 || output.to == 2);
+    while ((output = ftc_matching_next_output(z->matching)) != NULL)
+        require(output->to == 1 || output->to == 2);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -39,25 +39,25 @@ static void end(void)
 
 static struct ftc_buffer *join(const struct ftc_matching_output *output)
 {
-    size_t head = output->head->size, size = output->value.size;
-    struct ftc_buffer *message = ftc_value_new_message(head, size);
+    size_t head = output->head_size;
+    struct ftc_buffer *message = ftc_value_new_message(head, output->size);
 
     ck_assert_ptr_nonnull(message);
-    memcpy(message->data, output->head->data, head);
-    if (size > 0)
-        memcpy(message->data + ftc_value_offset(head), ftc_value_bytes(&output->value), size);
+    memcpy(message->data, output->head, head);
+    if (output->size > 0)
+        memcpy(message->data + ftc_value_offset(head), output->bytes, output->size);
     return message;
 }
 
 static bool move_one(int rank)
 {
-    struct ftc_matching_output output;
+    const struct ftc_matching_output *output = ftc_matching_next_output(engine[rank]);
 
-    if (!ftc_matching_next_output(engine[rank], &output))
+    if (output == NULL)
         return false;
-    struct ftc_buffer *message = join(&output);
+    struct ftc_buffer *message = join(output);
     sent[message->data[2]]++;
-    ck_assert_int_eq(ftc_matching_receive(engine[output.to], rank, message), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_matching_receive(engine[output->to], rank, message), FTC_SUCCESS);
     ftc_buffer_unref(message);
     return true;
 }
@@ -116,6 +116,21 @@ START_TEST(an_expected_message_goes_to_its_receive)
     ck_assert_int_eq(receive.from, 1);
     ck_assert_int_eq(receive.got, 3);
     ck_assert_uint_eq(receive.bytes, 8);
+}
+END_TEST
+
+START_TEST(an_eager_message_goes_out_of_the_buffer_of_its_send)
+{
+    char from[8] = "message";
+    struct ftc_transfer send = transfer(true, 0, 3, from, sizeof(from));
+
+    start(1, &send);
+    const struct ftc_matching_output *output = ftc_matching_next_output(engine[1]);
+    ck_assert_ptr_eq(output->bytes, from);
+    ck_assert_ptr_null(output->buffer);
+    ck_assert_uint_eq(output->size, sizeof(from));
+    ck_assert_uint_eq(output->head_size % FTC_VALUE_ALIGNMENT, 0);
+    ck_assert_ptr_null(ftc_matching_next_output(engine[1]));
 }
 END_TEST
 
@@ -471,7 +486,6 @@ START_TEST(a_broken_message_is_refused)
     static char large[1000], got[1000];
     struct ftc_transfer send = transfer(true, 1, 0, large, sizeof(large));
     struct ftc_transfer receive = transfer(false, 1, 0, got, sizeof(got));
-    struct ftc_matching_output output;
     struct ftc_buffer *cut = message(FTC_MATCHING_END, 0, 0, 0);
 
     start(0, &send); /* number 0 */
@@ -493,7 +507,7 @@ START_TEST(a_broken_message_is_refused)
     refused(message(FTC_MATCHING_DATA, 0, 0, 8)); /* not where it should begin */
     taken(message(FTC_MATCHING_DATA, 0, 0, 0));
     refused(message(FTC_MATCHING_DATA, 0, 0, 0));
-    while (ftc_matching_next_output(engine[0], &output))
+    while (ftc_matching_next_output(engine[0]) != NULL)
         ;
     ftc_matching_revoke(engine[0]);
 }
@@ -516,6 +530,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, an_expected_message_goes_to_its_receive);
+    tcase_add_test(tcase, an_eager_message_goes_out_of_the_buffer_of_its_send);
     tcase_add_test(tcase, unexpected_messages_are_taken_in_their_order);
     tcase_add_test(tcase, the_receive_that_was_started_first_takes);
     tcase_add_loop_test(tcase, a_large_message_comes_whole, 0, 2);
