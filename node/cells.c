@@ -91,8 +91,9 @@ static void copy_in(unsigned char *to, struct ftc_cells_sizes sizes, const unsig
         memcpy(to, value + (at - sizes.head), size);
 }
 
-FTC_HOT int ftc_cells_write(struct ftc_cells *cells, struct ftc_cells_sizes sizes, const void *head,
-                            const void *value)
+/* `shown` are the sizes that the consumer sees. Their sum is the same. */
+static inline int put(struct ftc_cells *cells, struct ftc_cells_sizes sizes,
+                      struct ftc_cells_sizes shown, const void *head, const void *value)
 {
     size_t bytes = sizes.head + sizes.value;
     unsigned count = cells_of(bytes);
@@ -108,11 +109,25 @@ FTC_HOT int ftc_cells_write(struct ftc_cells *cells, struct ftc_cells_sizes size
     struct ftc_cell *first = cell_at(cells, cells->position);
     copy_in(first->bytes, sizes, head, value, 0);
     atomic_store_explicit(&first->mark,
-                          mark_at(cells->position) | sizes.value << SIZE_BITS | sizes.head,
+                          mark_at(cells->position) | shown.value << SIZE_BITS | shown.head,
                           memory_order_release);
     cells->position += count;
     ftc_cpu_own(cell_at(cells, cells->position + 1));
     return 1;
+}
+
+FTC_HOT int ftc_cells_write(struct ftc_cells *cells, struct ftc_cells_sizes sizes, const void *head,
+                            const void *value)
+{
+    return put(cells, sizes, sizes, head, value);
+}
+
+FTC_HOT int ftc_cells_write_head(struct ftc_cells *cells, struct ftc_cells_sizes pieces,
+                                 const void *first, const void *second)
+{
+    struct ftc_cells_sizes shown = {pieces.head + pieces.value, 0};
+
+    return put(cells, pieces, shown, first, second);
 }
 
 bool ftc_cells_starve(struct ftc_cells *cells, size_t bytes)

@@ -58,6 +58,9 @@ void ftc_cells_attach(struct ftc_cells *cells, const struct ftc_ring *ring);
  * in; 0: there is no room; FTC_ERR_PROTO: a word of the consumer is damaged. */
 int ftc_cells_write(struct ftc_cells *cells, struct ftc_cells_sizes sizes, const void *head,
                     const void *value);
+/* The same for a message that is all head, and comes in two pieces of these sizes. */
+int ftc_cells_write_head(struct ftc_cells *cells, struct ftc_cells_sizes pieces, const void *first,
+                         const void *second);
 /* Producer: is there room for a message of so many bytes? As above. */
 int ftc_cells_room(struct ftc_cells *cells, size_t bytes);
 /* Producer: as ftc_ring_starve(), for a message of so many bytes. */

@@ -35,6 +35,12 @@ struct ftc_transport_setup {
 
 struct ftc_transport; /* the first member of each implementation */
 
+/* A message without a value, in the memory of the caller. The second piece follows the first. */
+struct ftc_pieces {
+    const void *first, *second;
+    size_t first_size, second_size;
+};
+
 enum ftc_reach { FTC_REACH_NO = -1, FTC_REACH_NOT_YET, FTC_REACH_YES };
 
 struct ftc_transport_ops {
@@ -52,6 +58,11 @@ struct ftc_transport_ops {
      * closed peer succeeds, and the message is dropped. */
     int (*send)(struct ftc_transport *transport, int to, struct ftc_buffer *head,
                 const struct ftc_value *value, bool urgent);
+
+    /* Sends a message of few bytes at once, and keeps no reference. False: this message cannot go
+     * so now, and the caller sends it by send(). NULL: none can. */
+    bool (*send_small)(struct ftc_transport *transport, int to, const struct ftc_pieces *pieces,
+                       bool urgent);
 
     /* Send on what is queued. *idle: nothing is queued any more. */
     int (*flush)(struct ftc_transport *transport, bool *idle);

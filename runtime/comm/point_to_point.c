@@ -76,6 +76,17 @@ static void send_in_buffer(struct ftc_comm *comm, const struct ftc_matching_outp
     ftc_buffer_unref(head);
 }
 
+/* Does the message go at once, with no copy beside that of the transport? */
+FTC_HOT static bool sends_at_once(struct ftc_comm *comm, const struct ftc_matching_output *output)
+{
+    const struct ftc_pieces pieces = {.first = output->head,
+                                      .second = output->bytes,
+                                      .first_size = output->head_size,
+                                      .second_size = output->size};
+
+    return output->buffer == NULL && ftc_comm_send_small(comm, output->to, &pieces, output->urgent);
+}
+
 FTC_HOT static void put_out(struct ftc_comm *comm)
 {
     const struct ftc_matching_output *output;
@@ -84,7 +95,8 @@ FTC_HOT static void put_out(struct ftc_comm *comm)
         if (output->urgent)
             (void)may_copy(comm, output->to);
         ftc_publish_bytes(comm, output->head_size + output->size);
-        send_in_buffer(comm, output);
+        if (!sends_at_once(comm, output))
+            send_in_buffer(comm, output);
         ftc_drill_pass(&comm->process->drill, FTC_DRILL_SEND);
     }
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "runtime/process/progress.h"
 
@@ -36,6 +37,15 @@ void ftc_comm_send(struct ftc_comm *comm, int rank, struct ftc_buffer *head,
 
     ftc_progress_must(comm->process, transport->ops->send(transport, ftc_comm_job_rank(comm, rank),
                                                           head, value, urgent));
+}
+
+FTC_HOT bool ftc_comm_send_small(struct ftc_comm *comm, int rank, const struct ftc_pieces *pieces,
+                                 bool urgent)
+{
+    struct ftc_transport *transport = comm->process->transport;
+
+    return transport->ops->send_small != NULL &&
+           transport->ops->send_small(transport, ftc_comm_job_rank(comm, rank), pieces, urgent);
 }
 
 void ftc_comm_accuse(struct ftc_comm *comm, int rank, const char *what)

@@ -43,6 +43,10 @@ static int put(uint64_t number)
     unsigned char bytes[FTC_CELLS_MOST];
     struct ftc_cells_sizes sizes = sizes_of(number);
     fill(bytes, number, sizeof(bytes));
+    if (number % 6 == 0 && sizes.head > 0) {
+        struct ftc_cells_sizes pieces = {number % sizes.head, sizes.head - number % sizes.head};
+        return ftc_cells_write_head(&out, pieces, bytes, bytes + pieces.head);
+    }
     return ftc_cells_write(&out, sizes, bytes, bytes + sizes.head);
 }
 

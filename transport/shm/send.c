@@ -160,13 +160,18 @@ static int push(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_frame
     }
 }
 
+static bool is_shut(const struct ftc_shm_peer *peer)
+{
+    return peer->closed || peer->damaged || peer->reported;
+}
+
 /* The channel to a peer. 1: it can be sent to. 0: messages to it are dropped. Or an error. */
 static int channel(struct ftc_shm *shm, int to, struct ftc_shm_peer **out)
 {
     struct ftc_shm_peer *peer = ftc_shm_peer(shm, to);
     if (peer == NULL || !ftc_shm_take_spare(shm))
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", to);
-    if (peer->closed || peer->damaged || peer->reported)
+    if (is_shut(peer))
         return 0;
     if (!peer->can_send) {
         int rc = ftc_ring_create(&peer->out, shm->setup.segment, shm->setup.self, to);
@@ -207,6 +212,21 @@ FTC_HOT int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buf
     else if (rc == 0)
         ftc_shm_enqueue(shm, peer, &frame);
     return 0;
+}
+
+FTC_HOT bool ftc_shm_send_small(struct ftc_transport *transport, int to,
+                                const struct ftc_pieces *pieces, bool urgent)
+{
+    struct ftc_shm *shm = (struct ftc_shm *)transport;
+    struct ftc_shm_peer *peer = shm->peer[to];
+    struct ftc_cells_sizes sizes = {pieces->first_size, pieces->second_size};
+
+    if (peer == NULL || !peer->can_send || is_shut(peer) || peer->first != NULL ||
+        sizes.head + sizes.value > FTC_CELLS_MOST ||
+        ftc_cells_write_head(&peer->cells_out, sizes, pieces->first, pieces->second) != 1)
+        return false;
+    announce(shm, peer, urgent);
+    return true;
 }
 
 static void flush_peer(struct ftc_shm *shm, struct ftc_shm_peer *peer)

@@ -96,6 +96,7 @@ const struct ftc_transport_ops ftc_transport_shm = {
     .caps = FTC_CAP_LOCAL,
     .open = shm_open,
     .send = ftc_shm_send,
+    .send_small = ftc_shm_send_small,
     .flush = ftc_shm_flush,
     .receive = ftc_shm_receive,
     .ready = shm_ready,
