@@ -282,10 +282,7 @@ static void receive_message(struct ftc_driven *driven, int from, struct ftc_buff
     ftc_progress_activate(comm->process, driven);
     int rc = take_message(comm, ftc_comm_rank_of(comm, from), message);
 
-    if (rc == FTC_ERR_PROTO)
-        ftc_progress_accuse(comm->process, from, "sent a damaged message");
-    else
-        ftc_progress_must(comm->process, rc);
+    ftc_progress_took(comm->process, from, rc);
     ftc_comm_outputs(comm);
 }
 

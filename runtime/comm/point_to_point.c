@@ -303,23 +303,37 @@ static bool may_await(const struct ftc_process *process)
            process->turn.inside == 0 && !process->any_audible;
 }
 
+/* The agreement core has nothing to do with the message, and is not asked, as a step would. */
+FTC_HOT static void take(struct ftc_comm *comm, int job_rank, struct ftc_buffer *message)
+{
+    int rank = ftc_comm_rank_of(comm, job_rank);
+
+    if (rank < 0)
+        comm->driven.ops->receive(&comm->driven, job_rank, message);
+    else
+        ftc_progress_took(comm->process, job_rank, receive_message(comm, rank, message));
+    ftc_buffer_unref(message);
+}
+
 FTC_HOT bool ftc_comm_await_lightly(struct ftc_comm *comm, const struct ftc_transfer *transfer)
 {
     struct ftc_process *process = comm->process;
-    int looks = process->patience.spins > 0 ? LOOKS : 1;
-    bool other = false;
+    int looks = process->patience.spins > 0 ? LOOKS : 1, from = -1;
+    enum ftc_found found = FTC_FOUND_NOTHING;
+    struct ftc_buffer *message = NULL;
 
     if (!may_await(process))
         return false;
-    while (looks > 0) {
-        if (!ftc_progress_receive(process, &comm->driven, FTC_FRAME_POINT_TO_POINT, &other)) {
+    while (looks > 0 && found != FTC_FOUND_OTHER && !ftc_transfer_has_ended(transfer) &&
+           !comm->driven.copies) {
+        found =
+            ftc_progress_receive(process, &comm->driven, FTC_FRAME_POINT_TO_POINT, &from, &message);
+        if (found == FTC_FOUND_MESSAGE)
+            take(comm, from, message);
+        else
             looks--;
-            continue;
-        }
-        if (other || ftc_transfer_has_ended(transfer) || comm->driven.copies)
-            break;
     }
-    return ftc_transfer_has_ended(transfer) && !other && !comm->driven.copies;
+    return ftc_transfer_has_ended(transfer) && found != FTC_FOUND_OTHER && !comm->driven.copies;
 }
 
 bool ftc_comm_cancel_transfer(struct ftc_comm *comm, struct ftc_transfer *transfer)

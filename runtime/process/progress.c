@@ -68,6 +68,14 @@ void ftc_progress_accuse(struct ftc_process *process, int rank, const char *what
     publish_accused(process);
 }
 
+void ftc_progress_took(struct ftc_process *process, int from, int rc)
+{
+    if (rc == FTC_ERR_PROTO)
+        ftc_progress_accuse(process, from, "sent a damaged message");
+    else
+        ftc_progress_must(process, rc);
+}
+
 void ftc_progress_activate(struct ftc_process *process, struct ftc_driven *driven)
 {
     if (driven->active)
@@ -178,9 +186,10 @@ static int awaited(const struct ftc_process *process)
     return rank;
 }
 
-static void take_message(struct ftc_process *process, struct ftc_driven *driven, int from,
-                         struct ftc_buffer *message)
+static void take_message(struct ftc_process *process, int from, struct ftc_buffer *message)
 {
+    struct ftc_driven *driven = find(process, message);
+
     if (driven == NULL || ftc_frame_kind(message) == FTC_FRAME_COMMUNICATOR)
         process->engine_ops->receive(process, from, message);
     else
@@ -188,32 +197,29 @@ static void take_message(struct ftc_process *process, struct ftc_driven *driven,
 }
 
 /* What the transport has returned. */
-static void take_received(struct ftc_process *process, int rc, struct ftc_driven *driven, int from,
-                          struct ftc_buffer *message)
+static void take_received(struct ftc_process *process, int rc, int from, struct ftc_buffer *message)
 {
     if (rc == 1) {
-        take_message(process, driven, from, message);
+        take_message(process, from, message);
         ftc_buffer_unref(message);
-    } else if (rc == FTC_ERR_PROTO) {
-        ftc_progress_accuse(process, from, "sent a damaged message");
     } else {
-        ftc_progress_must(process, rc);
+        ftc_progress_took(process, from, rc);
     }
 }
 
-FTC_HOT bool ftc_progress_receive(struct ftc_process *process, const struct ftc_driven *of,
-                                  int kind, bool *other)
+FTC_HOT enum ftc_found ftc_progress_receive(struct ftc_process *process,
+                                            const struct ftc_driven *of, int kind, int *from,
+                                            struct ftc_buffer **message)
 {
-    struct ftc_buffer *message = NULL;
-    int from = -1;
-    int rc = process->transport->ops->receive(process->transport, &from, &message);
+    int rc = process->transport->ops->receive(process->transport, from, message);
 
     if (rc == 0)
-        return false;
-    struct ftc_driven *driven = rc == 1 ? find(process, message) : NULL;
-    *other = driven != of || ftc_frame_kind(message) != kind;
-    take_received(process, rc, driven, from, message);
-    return true;
+        return FTC_FOUND_NOTHING;
+    if (rc == 1 && ftc_frame_kind(*message) == kind &&
+        ftc_frame_communicator(*message) == of->number)
+        return FTC_FOUND_MESSAGE;
+    take_received(process, rc, *from, *message);
+    return FTC_FOUND_OTHER;
 }
 
 /* The transport has no message left. */
@@ -245,7 +251,7 @@ static bool step_message(struct ftc_process *process)
     }
     if (rc == 0)
         return false;
-    take_received(process, rc, rc == 1 ? find(process, message) : NULL, from, message);
+    take_received(process, rc, from, message);
     return true;
 }
 

@@ -12,6 +12,10 @@ void ftc_progress_must(struct ftc_process *process, int rc);
 /* Asks the launcher to fence `rank`, which broke the protocol. `what` says how, for the log. */
 void ftc_progress_accuse(struct ftc_process *process, int rank, const char *what);
 
+/* `rc` is what an input returned that was a message of the job's rank `from`. FTC_ERR_PROTO: it is
+ * accused. Otherwise as ftc_progress_must(). */
+void ftc_progress_took(struct ftc_process *process, int from, int rc);
+
 /* A communicator gets work: a message, a timer, `more`, `waits`, `polls` or `copies`. Steps look at
  * it until it has none of these any more. */
 void ftc_progress_activate(struct ftc_process *process, struct ftc_driven *driven);
@@ -25,10 +29,14 @@ void ftc_progress_due(struct ftc_process *process, struct ftc_driven *driven, ui
  * True if there was anything to take in. */
 bool ftc_progress_step(struct ftc_process *process);
 
-/* Takes in one message, and nothing else. False: there was none. *other: it was not of this kind
- * (collectives/frame.h), or not of this communicator, or damaged, so that steps have to follow. */
-bool ftc_progress_receive(struct ftc_process *process, const struct ftc_driven *of, int kind,
-                          bool *other);
+/* What a look for messages of one kind has found. */
+enum ftc_found { FTC_FOUND_NOTHING, FTC_FOUND_MESSAGE, FTC_FOUND_OTHER };
+/* Takes one message from the transport, and does nothing else. FTC_FOUND_MESSAGE: it is of this
+ * kind (collectives/frame.h) and of this communicator. The caller takes it in, and gets its
+ * reference. *from is the rank of the job. FTC_FOUND_OTHER: it was another one, or damaged, and is
+ * taken in. Steps have to follow. */
+enum ftc_found ftc_progress_receive(struct ftc_process *process, const struct ftc_driven *of,
+                                    int kind, int *from, struct ftc_buffer **message);
 
 /* Is there anything to take in? For the look before a sleep. */
 bool ftc_progress_ready(struct ftc_process *process);
