@@ -9,7 +9,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 
-_Static_assert(sizeof(struct ftc_cell) == 64, "a cell is a cache line");
+_Static_assert(sizeof(struct ftc_cell) == FTC_CELL_LINE, "a cell is a cache line");
 _Static_assert(FTC_CELLS * sizeof(struct ftc_cell) == FTC_RING_PAGE, "the cells are one page");
 
 /* A mark: a bit that is set, the position, the bytes of the value, the bytes of the head. */
@@ -20,11 +20,13 @@ _Static_assert(FTC_CELLS * sizeof(struct ftc_cell) == FTC_RING_PAGE, "the cells 
 
 _Static_assert(FTC_CELLS_MOST <= SIZE_MASK, "sizes fit into a mark");
 
+#define AREA  (FTC_CELLS * FTC_CELL_LINE)
 #define GROUP (FTC_CELLS / 4) /* cells are given back so many at a time */
 
 /* A producer that starves for a message waits for less than what the consumer may keep to itself.
  */
-_Static_assert(FTC_CELLS_MOST / FTC_CELL_BYTES + GROUP <= FTC_CELLS, "no producer waits for ever");
+_Static_assert((FTC_CELLS_MOST + 8) / FTC_CELL_LINE + 1 + GROUP <= FTC_CELLS,
+               "no producer waits for ever");
 
 static uint64_t mark_at(uint64_t position)
 {
@@ -38,7 +40,13 @@ static struct ftc_cell *cell_at(const struct ftc_cells *cells, uint64_t position
 
 static unsigned cells_of(size_t bytes)
 {
-    return bytes <= FTC_CELL_BYTES ? 1 : (unsigned)((bytes + FTC_CELL_BYTES - 1) / FTC_CELL_BYTES);
+    return (unsigned)((bytes + sizeof(uint64_t) + FTC_CELL_LINE - 1) / FTC_CELL_LINE);
+}
+
+/* Where the bytes of the message at this position begin, in the area of all cells. */
+static size_t begin_of(uint64_t position)
+{
+    return (size_t)(position % FTC_CELLS) * FTC_CELL_LINE + sizeof(uint64_t);
 }
 
 static int damaged(const struct ftc_cells *cells, const char *what, uint64_t value)
@@ -59,10 +67,11 @@ void ftc_cells_attach(struct ftc_cells *cells, const struct ftc_ring *ring)
 
 /* --- the producer --- */
 
-/* Reads the word of the consumer only if what is known of it does not do. */
+/* The cell behind the message must be free, too. Reads the word of the consumer only if what is
+ * known of it does not do. */
 FTC_HOT int ftc_cells_room(struct ftc_cells *cells, size_t bytes)
 {
-    uint64_t end = cells->position + cells_of(bytes);
+    uint64_t end = cells->position + cells_of(bytes) + 1;
 
     if (end - cells->returned <= FTC_CELLS)
         return 1;
@@ -73,22 +82,18 @@ FTC_HOT int ftc_cells_room(struct ftc_cells *cells, size_t bytes)
     return end - returned <= FTC_CELLS;
 }
 
-/* Bytes from `at` on of the head and the value, laid end to end. */
-static void copy_in(unsigned char *to, struct ftc_cells_sizes sizes, const unsigned char *head,
-                    const unsigned char *value, size_t at)
+/* Returns where the bytes end. */
+static inline size_t copy_in(const struct ftc_cells *cells, size_t at, const void *bytes,
+                             size_t size)
 {
-    size_t left = sizes.head + sizes.value - at;
-    size_t size = left < FTC_CELL_BYTES ? left : FTC_CELL_BYTES;
+    unsigned char *area = (unsigned char *)cells->cell;
+    size_t first = size < AREA - at ? size : AREA - at;
 
-    if (at < sizes.head) {
-        size_t of_head = sizes.head - at < size ? sizes.head - at : size;
-        memcpy(to, head + at, of_head);
-        to += of_head;
-        at += of_head;
-        size -= of_head;
-    }
-    if (size > 0)
-        memcpy(to, value + (at - sizes.head), size);
+    memcpy(area + at, bytes, first);
+    if (first == size)
+        return at + size;
+    memcpy(area, (const unsigned char *)bytes + first, size - first);
+    return size - first;
 }
 
 /* `shown` are the sizes that the consumer sees. Their sum is the same. */
@@ -101,13 +106,13 @@ static inline int put(struct ftc_cells *cells, struct ftc_cells_sizes sizes,
 
     if (rc != 1)
         return rc;
-    for (unsigned i = 1; i < count; i++) {
-        struct ftc_cell *next = cell_at(cells, cells->position + i);
-        atomic_store_explicit(&next->mark, 0, memory_order_relaxed);
-        copy_in(next->bytes, sizes, head, value, i * FTC_CELL_BYTES);
-    }
     struct ftc_cell *first = cell_at(cells, cells->position);
-    copy_in(first->bytes, sizes, head, value, 0);
+    atomic_store_explicit(&cell_at(cells, cells->position + count)->mark, 0, memory_order_relaxed);
+    size_t end = begin_of(cells->position);
+    if (sizes.head > 0)
+        end = copy_in(cells, end, head, sizes.head);
+    if (sizes.value > 0)
+        copy_in(cells, end, value, sizes.value);
     atomic_store_explicit(&first->mark,
                           mark_at(cells->position) | shown.value << SIZE_BITS | shown.head,
                           memory_order_release);
@@ -145,14 +150,12 @@ bool ftc_cells_starve(struct ftc_cells *cells, size_t bytes)
 
 FTC_HOT int ftc_cells_look(const struct ftc_cells *cells, struct ftc_cells_sizes *sizes)
 {
-    uint64_t at = cells->position, due = mark_at(at);
-    uint64_t mark = atomic_load_explicit(&cell_at(cells, at)->mark, memory_order_acquire);
+    uint64_t due = mark_at(cells->position);
+    uint64_t mark =
+        atomic_load_explicit(&cell_at(cells, cells->position)->mark, memory_order_acquire);
 
-    if (mark >> SIZES != due >> SIZES) {
-        bool is_old =
-            mark == 0 || (at >= FTC_CELLS && mark >> SIZES == mark_at(at - FTC_CELLS) >> SIZES);
-        return is_old ? 0 : damaged(cells, "the mark", mark);
-    }
+    if (mark >> SIZES != due >> SIZES)
+        return mark == 0 ? 0 : damaged(cells, "the mark", mark);
     sizes->head = mark & SIZE_MASK;
     sizes->value = mark >> SIZE_BITS & SIZE_MASK;
     if (sizes->head + sizes->value > FTC_CELLS_MOST || (sizes->head == 0 && sizes->value > 0))
@@ -160,21 +163,17 @@ FTC_HOT int ftc_cells_look(const struct ftc_cells *cells, struct ftc_cells_sizes
     return 1;
 }
 
-static void copy_out(const unsigned char *from, struct ftc_cells_sizes sizes, unsigned char *head,
-                     unsigned char *value, size_t at)
+/* As copy_in(). */
+static inline size_t copy_out(const struct ftc_cells *cells, size_t at, void *bytes, size_t size)
 {
-    size_t left = sizes.head + sizes.value - at;
-    size_t size = left < FTC_CELL_BYTES ? left : FTC_CELL_BYTES;
+    const unsigned char *area = (const unsigned char *)cells->cell;
+    size_t first = size < AREA - at ? size : AREA - at;
 
-    if (at < sizes.head) {
-        size_t of_head = sizes.head - at < size ? sizes.head - at : size;
-        memcpy(head + at, from, of_head);
-        from += of_head;
-        at += of_head;
-        size -= of_head;
-    }
-    if (size > 0)
-        memcpy(value + (at - sizes.head), from, size);
+    memcpy(bytes, area + at, first);
+    if (first == size)
+        return at + size;
+    memcpy((unsigned char *)bytes + first, area, size - first);
+    return size - first;
 }
 
 /* Gives back what was read, if it is a group. */
@@ -192,11 +191,12 @@ static bool give_back(struct ftc_cells *cells)
 FTC_HOT bool ftc_cells_read(struct ftc_cells *cells, struct ftc_cells_sizes sizes, void *head,
                             void *value)
 {
-    unsigned count = cells_of(sizes.head + sizes.value);
+    size_t end = begin_of(cells->position);
 
-    for (unsigned i = 0; i < count; i++)
-        copy_out(cell_at(cells, cells->position + i)->bytes, sizes, head, value,
-                 i * FTC_CELL_BYTES);
-    cells->position += count;
+    if (sizes.head > 0)
+        end = copy_out(cells, end, head, sizes.head);
+    if (sizes.value > 0)
+        copy_out(cells, end, value, sizes.value);
+    cells->position += cells_of(sizes.head + sizes.value);
     return give_back(cells);
 }

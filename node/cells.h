@@ -3,17 +3,17 @@
  * have a single producer and a single consumer, and lie beside the byte ring of the pair
  * (node/ring.h), which carries the messages that are longer.
  *
- * A cell is a cache line: a word, the *mark*, and 56 bytes. A message takes as many cells in a row
- * as it needs. The mark of its first cell has its sizes and the position of the cell. So a message
- * that fits into one cell crosses from core to core as one line, and the consumer looks at nothing
- * else to find it. A message of the byte ring has a cell, too, which is empty: so the cells give
- * the order of all messages.
+ * A cell is a cache line. A message takes as many cells in a row as it needs. It begins with a word,
+ * the *mark*, which has its sizes and the position of the cell; its bytes follow, across cells and
+ * from the last cell to the first one. So a message that fits into one cell crosses from core to
+ * core as one line, and the consumer looks at nothing else to find it. A message of the byte ring
+ * has a cell, too, which is empty: so the cells give the order of all messages.
  *
- * Crash safety. The producer writes the bytes, and then release-stores the mark. A producer that is
- * killed before that has not sent the message. Each cell that a message takes gets a new mark, and
- * that of all but the first is 0. So the cell where the consumer looks has the mark of one lap ago,
- * 0, or the mark of a message. Anything else is damage, and FTC_ERR_PROTO. Positions are private,
- * as those of a ring, and what the other side says of them is checked before use.
+ * Crash safety. The producer clears the mark of the cell behind the message, writes the bytes, and
+ * then release-stores the mark. A producer that is killed before that has not sent the message. The
+ * cell where the consumer looks was cleared by the message before it, and so it has 0 or the mark
+ * of a message. Anything else is damage, and FTC_ERR_PROTO. Positions are private, as those of a
+ * ring, and what the other side says of them is checked before use.
  *
  * The consumer gives cells back in groups, so that the producer's copy of that word mostly stays in
  * its cache.
@@ -24,12 +24,13 @@
 #include "node/ring.h"
 
 #define FTC_CELLS      64u
-#define FTC_CELL_BYTES 56u
+#define FTC_CELL_LINE  64u
+#define FTC_CELL_BYTES (FTC_CELL_LINE - 8) /* of a message that fits into one cell */
 /* The most bytes of a message. */
-#define FTC_CELLS_MOST (16 * FTC_CELL_BYTES)
+#define FTC_CELLS_MOST (16 * FTC_CELL_LINE - 8)
 
 struct ftc_cell {
-    _Alignas(64) _Atomic uint64_t mark;
+    _Alignas(FTC_CELL_LINE) _Atomic uint64_t mark;
     unsigned char bytes[FTC_CELL_BYTES];
 };
 

@@ -25,6 +25,7 @@ int ftc_ring_create(struct ftc_ring *ring, struct ftc_segment *segment, int from
     struct ftc_ring made = {
         .shared = ftc_segment_ring(segment, from, to), .segment = segment, .from = from, .to = to};
     if (atomic_load_explicit(&made.shared->written, memory_order_relaxed) != 0 ||
+        atomic_load_explicit(&made.shared->returned, memory_order_relaxed) != 0 ||
         atomic_load_explicit(&ftc_ring_cells(made.shared)->mark, memory_order_relaxed) != 0)
         return ftc_error_set(
             FTC_ERR_PROTO,

@@ -101,7 +101,7 @@ START_TEST(damage_is_found)
 {
     struct ftc_cells_sizes sizes;
     /* Not a mark; a mark of later; sizes that are too long; a value without a head. */
-    const uint64_t marks[] = {1, 1ull << 63 | 5ull << 20 | 8, 1ull << 63 | 1000, 1ull << 63 | 1024};
+    const uint64_t marks[] = {1, 1ull << 63 | 5ull << 20 | 8, 1ull << 63 | 1020, 1ull << 63 | 1024};
     atomic_store(&in.cell[0].mark, marks[_i]);
     ck_assert_int_eq(ftc_cells_look(&in, &sizes), FTC_ERR_PROTO);
     atomic_store(&out.shared->returned, 1);

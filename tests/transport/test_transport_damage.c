@@ -102,8 +102,8 @@ END_TEST
 
 START_TEST(a_damaged_mark_closes_the_channel)
 {
-    /* A head and a value that are too long, the position, and the top bit. */
-    static const int bits[] = {7, 19, 20, 45, 62, 63};
+    /* A value that is too long, the position, and the top bit. */
+    static const int bits[] = {19, 20, 45, 62, 63};
     send_bytes(1, 0, 800);
     atomic_fetch_xor(&ftc_ring_cells(ring(1, 0))->mark, 1ull << bits[_i]);
     assert_reported();
@@ -190,7 +190,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_damaged_position_closes_the_channel);
     tcase_add_loop_test(tcase, a_damaged_frame_closes_the_channel, 0, 5);
-    tcase_add_loop_test(tcase, a_damaged_mark_closes_the_channel, 0, 6);
+    tcase_add_loop_test(tcase, a_damaged_mark_closes_the_channel, 0, 5);
     tcase_add_test(tcase, a_mark_without_a_frame_waits);
     tcase_add_test(tcase, damage_of_returned_cells_is_reported_too);
     tcase_add_test(tcase, damage_found_while_sending_is_reported_too);

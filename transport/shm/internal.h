@@ -26,6 +26,11 @@
 #define FTC_FRAME_VALUE_MAX (1ull << 40)
 #define FTC_FRAME_SANE      (1ull << 30) /* no memory for a longer value means damage, too */
 
+/* Buffers for messages of cells: of 64 B to 1 KiB. */
+#define FTC_SHM_SMALL  64u
+#define FTC_SHM_SMALLS 5
+_Static_assert((FTC_SHM_SMALL << (FTC_SHM_SMALLS - 1)) >= FTC_CELLS_MOST, "each has a buffer");
+
 struct ftc_frame_header {
     uint32_t magic;
     uint32_t check;       /* ftc_frame_check(): so a damaged size does not become an allocation */
@@ -78,7 +83,8 @@ struct ftc_shm {
     struct ftc_transport_setup setup;
     struct ftc_shm_peer **peer; /* by rank; NULL: nothing went to this rank or came from it */
     struct ftc_frame *spare;    /* so a message that is sent in part can always be queued */
-    struct ftc_buffer *small;   /* for a message of one cell, if nobody else holds it; or NULL */
+    /* For messages of cells, by size, if nobody else holds them; or NULL. */
+    struct ftc_buffer *small[FTC_SHM_SMALLS];
 
     struct ftc_set queued; /* peers with frames that wait for room */
     int queued_count;

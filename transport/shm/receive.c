@@ -152,18 +152,23 @@ static int pull_ring(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 
 /* --- cells --- */
 
-/* A buffer for a message of few bytes. The one for messages of one cell is used again and again. */
+/* A buffer for a message of cells. One of each size, if nobody else holds it, is used again. */
 FTC_HOT static struct ftc_buffer *take_small(struct ftc_shm *shm, struct ftc_cells_sizes sizes)
 {
-    if (sizes.value > 0 || sizes.head > FTC_CELL_BYTES)
+    unsigned order = 0;
+
+    if (sizes.value > 0)
         return ftc_value_take_message(shm->setup.pool, sizes.head, sizes.value);
-    if (shm->small == NULL || shm->small->references > 1) {
-        ftc_buffer_unref(shm->small);
-        shm->small = ftc_buffer_new(FTC_CELL_BYTES);
+    while ((FTC_SHM_SMALL << order) < sizes.head)
+        order++;
+    struct ftc_buffer **small = &shm->small[order];
+    if (*small == NULL || (*small)->references > 1) {
+        ftc_buffer_unref(*small);
+        *small = ftc_buffer_new(FTC_SHM_SMALL << order);
     }
-    if (shm->small != NULL)
-        shm->small->size = sizes.head;
-    return ftc_buffer_ref(shm->small);
+    if (*small != NULL)
+        (*small)->size = sizes.head;
+    return ftc_buffer_ref(*small);
 }
 
 FTC_HOT static int pull_cells(struct ftc_shm *shm, struct ftc_shm_peer *peer)

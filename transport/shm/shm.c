@@ -21,7 +21,8 @@ static void shm_close(struct ftc_transport *transport)
         for (int rank = 0; rank < shm->setup.ranks; rank++)
             free_peer(shm, shm->peer[rank]);
     free(shm->spare);
-    ftc_buffer_unref(shm->small);
+    for (int i = 0; i < FTC_SHM_SMALLS; i++)
+        ftc_buffer_unref(shm->small[i]);
     free(shm->heeded);
     free(shm->peer);
     free(shm->active);
