@@ -59,10 +59,10 @@ struct ftc_transport_ops {
     int (*send)(struct ftc_transport *transport, int to, struct ftc_buffer *head,
                 const struct ftc_value *value, bool urgent);
 
-    /* Sends a message of few bytes at once, and keeps no reference. False: this message cannot go
-     * so now, and the caller sends it by send(). NULL: none can. */
-    bool (*send_small)(struct ftc_transport *transport, int to, const struct ftc_pieces *pieces,
-                       bool urgent);
+    /* Sends a message at once, and keeps no reference. False: this message cannot go so now, and
+     * the caller sends it by send(). NULL: none can. */
+    bool (*send_pieces)(struct ftc_transport *transport, int to, const struct ftc_pieces *pieces,
+                        bool urgent);
 
     /* Send on what is queued. *idle: nothing is queued any more. */
     int (*flush)(struct ftc_transport *transport, bool *idle);

@@ -84,7 +84,8 @@ FTC_HOT static bool sends_at_once(struct ftc_comm *comm, const struct ftc_matchi
                                       .first_size = output->head_size,
                                       .second_size = output->size};
 
-    return output->buffer == NULL && ftc_comm_send_small(comm, output->to, &pieces, output->urgent);
+    return output->buffer == NULL &&
+           ftc_comm_send_pieces(comm, output->to, &pieces, output->urgent);
 }
 
 FTC_HOT static void put_out(struct ftc_comm *comm)

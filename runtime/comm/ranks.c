@@ -39,13 +39,13 @@ void ftc_comm_send(struct ftc_comm *comm, int rank, struct ftc_buffer *head,
                                                           head, value, urgent));
 }
 
-FTC_HOT bool ftc_comm_send_small(struct ftc_comm *comm, int rank, const struct ftc_pieces *pieces,
-                                 bool urgent)
+FTC_HOT bool ftc_comm_send_pieces(struct ftc_comm *comm, int rank, const struct ftc_pieces *pieces,
+                                  bool urgent)
 {
     struct ftc_transport *transport = comm->process->transport;
 
-    return transport->ops->send_small != NULL &&
-           transport->ops->send_small(transport, ftc_comm_job_rank(comm, rank), pieces, urgent);
+    return transport->ops->send_pieces != NULL &&
+           transport->ops->send_pieces(transport, ftc_comm_job_rank(comm, rank), pieces, urgent);
 }
 
 void ftc_comm_accuse(struct ftc_comm *comm, int rank, const char *what)

@@ -30,8 +30,8 @@ void ftc_comm_drop_members(struct ftc_comm *comm);
 void ftc_comm_send(struct ftc_comm *comm, int rank, struct ftc_buffer *head,
                    const struct ftc_value *value, bool urgent);
 /* The same for a message of few bytes. False: it cannot go so (transport/transport.h). */
-bool ftc_comm_send_small(struct ftc_comm *comm, int rank, const struct ftc_pieces *pieces,
-                         bool urgent);
+bool ftc_comm_send_pieces(struct ftc_comm *comm, int rank, const struct ftc_pieces *pieces,
+                          bool urgent);
 void ftc_comm_accuse(struct ftc_comm *comm, int rank, const char *what);
 int ftc_comm_node_of(const struct ftc_comm *comm, int rank);
 bool ftc_comm_is_local(const struct ftc_comm *comm, int rank);    /* is it on this node? */

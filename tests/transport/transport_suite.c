@@ -102,12 +102,12 @@ static struct ftc_buffer *make_part(uint64_t number, size_t total, size_t from, 
 /* Half of the short messages try this way. */
 static bool send_in_pieces(int from, int to, uint64_t number, size_t size, bool urgent)
 {
-    if (tested->send_small == NULL || number % 2 == 0 || size > 300)
+    if (tested->send_pieces == NULL || number % 2 == 0 || size > 300)
         return false;
     struct ftc_buffer *bytes = make_part(number, size, 0, size);
     size_t first = (size_t)number % size;
     struct ftc_pieces pieces = {bytes->data, bytes->data + first, first, size - first};
-    bool sent = tested->send_small(ends[from].transport, to, &pieces, urgent);
+    bool sent = tested->send_pieces(ends[from].transport, to, &pieces, urgent);
     ftc_buffer_unref(bytes);
     return sent;
 }

@@ -131,7 +131,7 @@ void ftc_shm_drop_queue(struct ftc_shm *shm, struct ftc_shm_peer *peer);
 
 int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
                  const struct ftc_value *value, bool urgent);
-bool ftc_shm_send_small(struct ftc_transport *transport, int to, const struct ftc_pieces *pieces,
+bool ftc_shm_send_pieces(struct ftc_transport *transport, int to, const struct ftc_pieces *pieces,
                         bool urgent);
 int ftc_shm_flush(struct ftc_transport *transport, bool *idle);
 /* Could a flush put something into a ring? */

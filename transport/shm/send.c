@@ -214,19 +214,41 @@ FTC_HOT int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buf
     return 0;
 }
 
-FTC_HOT bool ftc_shm_send_small(struct ftc_transport *transport, int to,
-                                const struct ftc_pieces *pieces, bool urgent)
+/* Writes a frame of two pieces into the ring, if there is room for all of it. What is damaged
+ * meanwhile is found by the next message. */
+static bool push_pieces(struct ftc_shm_peer *peer, const struct ftc_pieces *pieces)
+{
+    size_t size = pieces->first_size + pieces->second_size;
+    struct ftc_frame_header header = {
+        .magic = FTC_FRAME_MAGIC, .check = ftc_frame_check(size, 0), .head = size};
+
+    ftc_ring_expect(&peer->out, sizeof(header) + size);
+    if (ftc_cells_room(&peer->cells_out, 0) != 1 ||
+        ftc_ring_room(&peer->out) < (long)(sizeof(header) + size))
+        return false;
+    (void)ftc_ring_write(&peer->out, &header, sizeof(header));
+    (void)ftc_ring_write(&peer->out, pieces->first, pieces->first_size);
+    (void)ftc_ring_write(&peer->out, pieces->second, pieces->second_size);
+    ftc_ring_publish(&peer->out);
+    return ftc_cells_write(&peer->cells_out, (struct ftc_cells_sizes){0}, NULL, NULL) == 1;
+}
+
+FTC_HOT bool ftc_shm_send_pieces(struct ftc_transport *transport, int to,
+                                 const struct ftc_pieces *pieces, bool urgent)
 {
     struct ftc_shm *shm = (struct ftc_shm *)transport;
     struct ftc_shm_peer *peer = shm->peer[to];
     struct ftc_cells_sizes sizes = {pieces->first_size, pieces->second_size};
 
-    if (peer == NULL || !peer->can_send || is_shut(peer) || peer->first != NULL ||
-        sizes.head + sizes.value > FTC_CELLS_MOST ||
-        ftc_cells_write_head(&peer->cells_out, sizes, pieces->first, pieces->second) != 1)
+    if (peer == NULL || !peer->can_send || is_shut(peer) || peer->first != NULL)
         return false;
-    announce(shm, peer, urgent);
-    return true;
+    bool sent =
+        sizes.head + sizes.value <= FTC_CELLS_MOST
+            ? ftc_cells_write_head(&peer->cells_out, sizes, pieces->first, pieces->second) == 1
+            : push_pieces(peer, pieces);
+    if (sent)
+        announce(shm, peer, urgent);
+    return sent;
 }
 
 static void flush_peer(struct ftc_shm *shm, struct ftc_shm_peer *peer)
