@@ -125,6 +125,7 @@ bool ftc_matching_interrupts_probe(const struct ftc_matching *matching);
 struct ftc_matching_output {
     int to;
     bool urgent; /* the receiver is to handle it even while its caller is outside the library */
+    bool ready;  /* it is READY, so the receiver may copy from the memory of this process */
     size_t head_size, size;
     const void *bytes;
     /* It begins with the bytes, and the engine holds a reference until the next call. NULL: they

@@ -28,6 +28,7 @@ struct ftc_passing {
     struct ftc_matching *matching;
     struct ftc_peers peers;   /* between whose memory and ours messages are copied */
     bool no_copies;           /* with ranks of this node */
+    bool rings_later;         /* the caller that starts a send rings its receiver by itself */
     struct ftc_buffer *small; /* for messages of up to SMALL bytes; NULL: none yet */
 };
 
@@ -85,7 +86,8 @@ FTC_HOT static bool sends_at_once(struct ftc_comm *comm, const struct ftc_matchi
                                       .second_size = output->size};
 
     return output->buffer == NULL &&
-           ftc_comm_send_pieces(comm, output->to, &pieces, output->urgent);
+           ftc_comm_send_pieces(comm, output->to, &pieces,
+                                output->urgent && !comm->passing->rings_later);
 }
 
 FTC_HOT static void put_out(struct ftc_comm *comm)
@@ -93,7 +95,7 @@ FTC_HOT static void put_out(struct ftc_comm *comm)
     const struct ftc_matching_output *output;
 
     while ((output = ftc_matching_next_output(comm->passing->matching)) != NULL) {
-        if (output->urgent)
+        if (output->ready)
             (void)may_copy(comm, output->to);
         ftc_publish_bytes(comm, output->head_size + output->size);
         if (!sends_at_once(comm, output))
@@ -146,21 +148,21 @@ static void copy_piece(struct ftc_comm *comm)
                           ftc_matching_copied(matching, copy.transfer, make(comm, &copy)));
         put_out(comm);
     }
+}
+
+/* After each input. `ended` is how many transfers had ended before it. Steps make the copies: while
+ * they do, the caller is in the library, and needs no ring. */
+static void settle(struct ftc_comm *comm, uint64_t ended)
+{
+    struct ftc_matching *matching = comm->passing->matching;
+
+    put_out(comm);
+    while (comm->process->alone && ftc_matching_has_copies(matching)) /* it takes no steps */
+        copy_piece(comm);
     comm->driven.copies = ftc_matching_has_copies(matching);
     if (comm->driven.copies)
         ftc_progress_activate(comm->process, &comm->driven);
-}
-
-/* After each input. `ended` is how many transfers had ended before it. */
-static void settle(struct ftc_comm *comm, uint64_t ended)
-{
-    put_out(comm);
-    while (ftc_matching_has_copies(comm->passing->matching)) {
-        copy_piece(comm);
-        if (!comm->process->alone) /* which takes no steps */
-            break;
-    }
-    if (ftc_matching_ended(comm->passing->matching) != ended)
+    if (ftc_matching_ended(matching) != ended)
         comm->process->delivered = true;
 }
 
@@ -226,8 +228,11 @@ static int receive_message(struct ftc_comm *comm, int from, struct ftc_buffer *m
 
 static void received(struct ftc_comm *comm)
 {
-    if (comm->driven.copies)
-        settle(comm, ftc_matching_ended(comm->passing->matching));
+    if (!comm->driven.copies)
+        return;
+    uint64_t ended = ftc_matching_ended(comm->passing->matching);
+    copy_piece(comm);
+    settle(comm, ended);
 }
 
 static void silent(struct ftc_comm *comm, int rank)
@@ -289,8 +294,18 @@ bool ftc_comm_start_lightly(struct ftc_comm *comm, struct ftc_transfer *transfer
                                   !lacks_credit(matching, transfer));
     if (!*started)
         return false;
+    comm->passing->rings_later = transfer->sends && transfer->awaited;
     start(comm, matching, transfer);
+    comm->passing->rings_later = false;
     return !comm->driven.copies;
+}
+
+void ftc_comm_ring_receiver(struct ftc_comm *comm, const struct ftc_transfer *transfer)
+{
+    struct ftc_process *process = comm->process;
+
+    if (transfer->sends && !ftc_transfer_has_ended(transfer) && !process->alone)
+        ftc_bell_ring(&process->bell, ftc_comm_job_rank(comm, transfer->rank), true);
 }
 
 /* A caller that has not come in looks so many times for a message. It is a short while, because

@@ -16,6 +16,9 @@ void ftc_comm_start_transfer(struct ftc_comm *comm, struct ftc_transfer *transfe
  * False: the caller has to come in, since there is more to do. *started: but the transfer is
  * started. */
 bool ftc_comm_start_lightly(struct ftc_comm *comm, struct ftc_transfer *transfer, bool *started);
+/* The receiver of a send is not rung where the caller waits for it (`awaited`): mostly the receiver
+ * looks by itself. The caller does so before it waits for long. */
+void ftc_comm_ring_receiver(struct ftc_comm *comm, const struct ftc_transfer *transfer);
 /* For such a caller, too: takes in messages for a short while, until the transfer, which is under
  * way, has ended. False: it has not, or there is more to do; the caller has to come in. */
 bool ftc_comm_await_lightly(struct ftc_comm *comm, const struct ftc_transfer *transfer);
