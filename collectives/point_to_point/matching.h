@@ -143,9 +143,14 @@ struct ftc_matching_copy {
     uint64_t address; /* there */
     void *to;
     size_t size;
+    /* The mark of the sender, for the last bytes. The driver may read it after them (P6); or it does
+     * not, and another copy does. NULL: these are not the last bytes, or the copy is of the mark. */
+    uint64_t *mark;
+    uint64_t mark_address;
 };
 enum ftc_copied {
     FTC_COPY_DONE,
+    FTC_COPY_MARKED,  /* done, and the mark was read after the bytes */
     FTC_COPY_REFUSED, /* no copies between these two: P5. Not between a rank and itself */
     FTC_COPY_NOBODY   /* the process is gone, and the notice will come */
 };

@@ -56,6 +56,10 @@ bool ftc_matching_next_copy(struct ftc_matching *m, struct ftc_matching_copy *co
         copy->to = (char *)t->buffer + t->moved;
         copy->address = t->address + t->moved;
         copy->size = (size_t)least(t->wanted - t->moved, m->set.piece);
+        if (t->moved + copy->size == t->wanted && !FTC_MATCHING_MUTATED(EARLY_MARK)) {
+            copy->mark = &t->seen;
+            copy->mark_address = t->mark_address;
+        }
     }
     return true;
 }
@@ -114,7 +118,8 @@ int ftc_matching_take_copy(struct ftc_matching *m, struct ftc_transfer *t, enum 
     }
     if (!mark)
         t->moved += least(t->wanted - t->moved, m->set.piece);
-    if (FTC_MATCHING_MUTATED(EARLY_MARK) ? t->moved == t->wanted : mark)
+    if (FTC_MATCHING_MUTATED(EARLY_MARK) ? t->moved == t->wanted
+                                         : mark || result == FTC_COPY_MARKED)
         return judge(m, peer, t);
     ftc_link_put_last(&m->copying, &t->link);
     return FTC_SUCCESS;

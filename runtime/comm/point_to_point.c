@@ -104,20 +104,32 @@ FTC_HOT static void put_out(struct ftc_comm *comm)
     }
 }
 
+static enum ftc_board_copied copy_bytes(struct ftc_comm *comm, int job_rank,
+                                        const struct ftc_matching_copy *copy, bool *marked)
+{
+    struct ftc_peers *peers = &comm->passing->peers;
+
+    if (copy->mark == NULL)
+        return ftc_peer_copy_from(comm->process, peers, job_rank, copy->to, copy->address,
+                                  copy->size);
+    return ftc_peer_copy_and_word(comm->process, peers, job_rank, copy->to, copy->address,
+                                  copy->size, copy->mark, copy->mark_address, marked);
+}
+
 /* The pid of a declared rank may be that of another process (peer_memory.c). */
 static enum ftc_copied copy_from_peer(struct ftc_comm *comm, const struct ftc_matching_copy *copy)
 {
     int job_rank = ftc_comm_job_rank(comm, copy->rank);
+    bool marked = false;
 
     if (!may_copy(comm, copy->rank) || comm->passing->peers.pid[job_rank] <= 0)
         return FTC_COPY_REFUSED;
     if (ftc_comm_is_declared(comm, copy->rank))
         return FTC_COPY_NOBODY;
     atomic_thread_fence(memory_order_seq_cst); /* P6: the mark is read after the bytes */
-    switch (ftc_peer_copy_from(comm->process, &comm->passing->peers, job_rank, copy->to,
-                               copy->address, copy->size)) {
+    switch (copy_bytes(comm, job_rank, copy, &marked)) {
     case FTC_COPIED:
-        return FTC_COPY_DONE;
+        return marked ? FTC_COPY_MARKED : FTC_COPY_DONE;
     case FTC_NOBODY_THERE:
         return FTC_COPY_NOBODY;
     default:

@@ -23,6 +23,12 @@ void ftc_peers_free(struct ftc_peers *peers);
  * gone, the kernel refuses, or an address is bad, some of the bytes may have been copied. */
 enum ftc_board_copied ftc_peer_copy_from(struct ftc_process *process, const struct ftc_peers *peers,
                                          int rank, void *to, uint64_t address, size_t size);
+/* As copy_from, and then reads a word of the rank, if the two can be had in this order at once.
+ * *taken: so it was. */
+enum ftc_board_copied ftc_peer_copy_and_word(struct ftc_process *process,
+                                             const struct ftc_peers *peers, int rank, void *to,
+                                             uint64_t address, size_t size, uint64_t *word,
+                                             uint64_t word_address, bool *taken);
 enum ftc_board_copied ftc_peer_copy_to(struct ftc_process *process, const struct ftc_peers *peers,
                                        int rank, uint64_t address, const void *from, size_t size);
 

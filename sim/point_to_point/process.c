@@ -119,7 +119,10 @@ static enum ftc_copied copy(struct ftc_messages_world *w, int rank,
     if (refused)
         return FTC_COPY_REFUSED;
     memcpy(copy->to, (const void *)(uintptr_t)copy->address, copy->size);
-    return FTC_COPY_DONE;
+    if (copy->mark == NULL || ftc_messages_below(w, 2) == 0)
+        return FTC_COPY_DONE;
+    *copy->mark = *(const uint64_t *)(uintptr_t)copy->mark_address;
+    return FTC_COPY_MARKED;
 }
 
 void ftc_messages_copy(struct ftc_messages_world *w, int rank)

@@ -126,10 +126,12 @@ static void copy(struct fuzz *z)
 
     if (!ftc_matching_next_copy(z->matching, &next))
         return;
-    enum ftc_copied result = next.rank == 0 ? FTC_COPY_DONE : (enum ftc_copied)take(z, 3);
+    enum ftc_copied result = next.rank == 0 ? FTC_COPY_DONE : (enum ftc_copied)take(z, 4);
+    if (result == FTC_COPY_MARKED && next.mark == NULL)
+        result = FTC_COPY_DONE;
     if (next.rank == 0)
         memcpy(next.to, (const void *)(uintptr_t)next.address, next.size);
-    else if (result == FTC_COPY_DONE)
+    else if (result <= FTC_COPY_MARKED)
         memset(next.to, 0, next.size);
     require(ftc_matching_copied(z->matching, next.transfer, result) == FTC_SUCCESS);
 }
