@@ -20,12 +20,15 @@ _Static_assert(FTC_CELLS * sizeof(struct ftc_cell) == FTC_RING_PAGE, "the cells 
 
 _Static_assert(FTC_CELLS_MOST <= SIZE_MASK, "sizes fit into a mark");
 
-#define AREA  (FTC_CELLS * FTC_CELL_LINE)
-#define GROUP (FTC_CELLS / 4) /* cells are given back so many at a time */
+/* In place of sizes: more cells are in use from here on. */
+#define GROWN ((1ull << SIZES) - 1)
+
+/* Cells are given back so many at a time. */
+#define GROUP(count) ((count) / 4)
 
 /* A producer that starves for a message waits for less than what the consumer may keep to itself.
  */
-_Static_assert((FTC_CELLS_MOST + 8) / FTC_CELL_LINE + 1 + GROUP <= FTC_CELLS,
+_Static_assert((FTC_CELLS_MOST + 8) / FTC_CELL_LINE + 1 + GROUP(FTC_CELLS) <= FTC_CELLS,
                "no producer waits for ever");
 
 static uint64_t mark_at(uint64_t position)
@@ -33,9 +36,12 @@ static uint64_t mark_at(uint64_t position)
     return FULL | (position << SIZES & ~FULL);
 }
 
+_Static_assert((FTC_CELLS & (FTC_CELLS - 1)) == 0 && (FTC_CELLS_MANY & (FTC_CELLS_MANY - 1)) == 0,
+               "a position is a place by a mask");
+
 static struct ftc_cell *cell_at(const struct ftc_cells *cells, uint64_t position)
 {
-    return &cells->cell[position % FTC_CELLS];
+    return &cells->cell[(position - cells->origin) & (cells->count - 1)];
 }
 
 static unsigned cells_of(size_t bytes)
@@ -43,10 +49,19 @@ static unsigned cells_of(size_t bytes)
     return (unsigned)((bytes + sizeof(uint64_t) + FTC_CELL_LINE - 1) / FTC_CELL_LINE);
 }
 
-/* Where the bytes of the message at this position begin, in the area of all cells. */
-static size_t begin_of(uint64_t position)
+/* Where the bytes of the next message begin, in the area of all cells. */
+static size_t begin_of(const struct ftc_cells *cells)
 {
-    return (size_t)(position % FTC_CELLS) * FTC_CELL_LINE + sizeof(uint64_t);
+    return (size_t)((const char *)cell_at(cells, cells->position) - (const char *)cells->cell) +
+           sizeof(uint64_t);
+}
+
+/* Moves on to the cells behind the first pages, which are all empty. */
+static void use_many(struct ftc_cells *cells)
+{
+    cells->cell = (struct ftc_cell *)(void *)((char *)cells->shared + FTC_RING_PAGES);
+    cells->count = FTC_CELLS_MANY;
+    cells->origin = cells->position;
 }
 
 static int damaged(const struct ftc_cells *cells, const char *what, uint64_t value)
@@ -61,6 +76,8 @@ void ftc_cells_attach(struct ftc_cells *cells, const struct ftc_ring *ring)
 {
     *cells = (struct ftc_cells){.shared = ring->shared,
                                 .cell = ftc_ring_cells(ring->shared),
+                                .count = FTC_CELLS,
+                                .segment = ring->segment,
                                 .from = ring->from,
                                 .to = ring->to};
 }
@@ -73,13 +90,27 @@ FTC_HOT int ftc_cells_room(struct ftc_cells *cells, size_t bytes)
 {
     uint64_t end = cells->position + cells_of(bytes) + 1;
 
-    if (end - cells->returned <= FTC_CELLS)
+    if (end - cells->returned <= cells->count)
         return 1;
     uint64_t returned = atomic_load_explicit(&cells->shared->returned, memory_order_acquire);
     if (returned > cells->position || returned < cells->returned)
         return damaged(cells, "returned", returned);
     cells->returned = returned;
-    return end - returned <= FTC_CELLS;
+    return end - returned <= cells->count;
+}
+
+static bool grow(struct ftc_cells *cells)
+{
+    if (cells->count == FTC_CELLS_MANY || cells->denied)
+        return false;
+    cells->denied = ftc_segment_ring_allocate(cells->segment, cells->from, cells->to,
+                                              FTC_RING_PAGES, FTC_RING_CELLS) != 0;
+    if (cells->denied)
+        return false;
+    atomic_store_explicit(&cell_at(cells, cells->position)->mark, mark_at(cells->position) | GROWN,
+                          memory_order_release);
+    use_many(cells);
+    return true;
 }
 
 /* Returns where the bytes end. */
@@ -87,7 +118,8 @@ static inline size_t copy_in(const struct ftc_cells *cells, size_t at, const voi
                              size_t size)
 {
     unsigned char *area = (unsigned char *)cells->cell;
-    size_t first = size < AREA - at ? size : AREA - at;
+    size_t area_size = (size_t)cells->count * FTC_CELL_LINE;
+    size_t first = size < area_size - at ? size : area_size - at;
 
     memcpy(area + at, bytes, first);
     if (first == size)
@@ -104,11 +136,13 @@ static inline int put(struct ftc_cells *cells, struct ftc_cells_sizes sizes,
     unsigned count = cells_of(bytes);
     int rc = ftc_cells_room(cells, bytes);
 
+    if (rc == 0 && grow(cells))
+        rc = ftc_cells_room(cells, bytes);
     if (rc != 1)
         return rc;
     struct ftc_cell *first = cell_at(cells, cells->position);
     atomic_store_explicit(&cell_at(cells, cells->position + count)->mark, 0, memory_order_relaxed);
-    size_t end = begin_of(cells->position);
+    size_t end = begin_of(cells);
     if (sizes.head > 0)
         end = copy_in(cells, end, head, sizes.head);
     if (sizes.value > 0)
@@ -148,12 +182,20 @@ bool ftc_cells_starve(struct ftc_cells *cells, size_t bytes)
 
 /* --- the consumer --- */
 
-FTC_HOT int ftc_cells_look(const struct ftc_cells *cells, struct ftc_cells_sizes *sizes)
+static uint64_t read_mark(const struct ftc_cells *cells)
+{
+    return atomic_load_explicit(&cell_at(cells, cells->position)->mark, memory_order_acquire);
+}
+
+FTC_HOT int ftc_cells_look(struct ftc_cells *cells, struct ftc_cells_sizes *sizes)
 {
     uint64_t due = mark_at(cells->position);
-    uint64_t mark =
-        atomic_load_explicit(&cell_at(cells, cells->position)->mark, memory_order_acquire);
+    uint64_t mark = read_mark(cells);
 
+    if (mark == (due | GROWN) && cells->count == FTC_CELLS) {
+        use_many(cells);
+        mark = read_mark(cells);
+    }
     if (mark >> SIZES != due >> SIZES)
         return mark == 0 ? 0 : damaged(cells, "the mark", mark);
     sizes->head = mark & SIZE_MASK;
@@ -167,7 +209,8 @@ FTC_HOT int ftc_cells_look(const struct ftc_cells *cells, struct ftc_cells_sizes
 static inline size_t copy_out(const struct ftc_cells *cells, size_t at, void *bytes, size_t size)
 {
     const unsigned char *area = (const unsigned char *)cells->cell;
-    size_t first = size < AREA - at ? size : AREA - at;
+    size_t area_size = (size_t)cells->count * FTC_CELL_LINE;
+    size_t first = size < area_size - at ? size : area_size - at;
 
     memcpy(bytes, area + at, first);
     if (first == size)
@@ -179,7 +222,7 @@ static inline size_t copy_out(const struct ftc_cells *cells, size_t at, void *by
 /* Gives back what was read, if it is a group. */
 static bool give_back(struct ftc_cells *cells)
 {
-    if (cells->position - cells->returned < GROUP)
+    if (cells->position - cells->returned < GROUP(cells->count))
         return false;
     cells->returned = cells->position;
     atomic_store_explicit(&cells->shared->returned, cells->position, memory_order_release);
@@ -191,7 +234,7 @@ static bool give_back(struct ftc_cells *cells)
 FTC_HOT bool ftc_cells_read(struct ftc_cells *cells, struct ftc_cells_sizes sizes, void *head,
                             void *value)
 {
-    size_t end = begin_of(cells->position);
+    size_t end = begin_of(cells);
 
     if (sizes.head > 0)
         end = copy_out(cells, end, head, sizes.head);

@@ -15,6 +15,10 @@
  * of a message. Anything else is damage, and FTC_ERR_PROTO. Positions are private, as those of a
  * ring, and what the other side says of them is checked before use.
  *
+ * There are few cells at first, on one page. A producer that finds no room in them moves on to more,
+ * behind the first pages of the ring, and never goes back: the mark where the consumer looks says
+ * so, and that place is always free for it.
+ *
  * The consumer gives cells back in groups, so that the producer's copy of that word mostly stays in
  * its cache.
  */
@@ -24,6 +28,7 @@
 #include "node/ring.h"
 
 #define FTC_CELLS      64u
+#define FTC_CELLS_MANY (FTC_RING_CELLS / FTC_CELL_LINE)
 #define FTC_CELL_LINE  64u
 #define FTC_CELL_BYTES (FTC_CELL_LINE - 8) /* of a message that fits into one cell */
 /* The most bytes of a message. */
@@ -37,6 +42,10 @@ struct ftc_cell {
 struct ftc_cells {
     struct ftc_ring_shared *shared;
     struct ftc_cell *cell;
+    struct ftc_segment *segment;
+    unsigned count;    /* of the cells in use: FTC_CELLS or FTC_CELLS_MANY */
+    bool denied;       /* producer: /dev/shm had no room for more */
+    uint64_t origin;   /* the position of the first cell in use */
     uint64_t position; /* cells that this side has written or read; trusted */
     uint64_t returned; /* how many the consumer has given back, as this side knows it */
     int from, to;
@@ -68,7 +77,7 @@ int ftc_cells_room(struct ftc_cells *cells, size_t bytes);
 bool ftc_cells_starve(struct ftc_cells *cells, size_t bytes);
 
 /* Consumer: 1: a message is there, of these sizes; 0: none; FTC_ERR_PROTO. */
-int ftc_cells_look(const struct ftc_cells *cells, struct ftc_cells_sizes *sizes);
+int ftc_cells_look(struct ftc_cells *cells, struct ftc_cells_sizes *sizes);
 /* Consumer: copies the message out that the last look has found. True: the producer waits for room
  * and must be rung, with `urgent`. */
 bool ftc_cells_read(struct ftc_cells *cells, struct ftc_cells_sizes sizes, void *head, void *value);

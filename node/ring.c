@@ -66,7 +66,7 @@ long ftc_ring_room(const struct ftc_ring *ring)
 /* Where the bytes of the part in use begin. */
 static unsigned char *start(const struct ftc_ring *ring)
 {
-    return ring->large ? (unsigned char *)ring->shared + FTC_RING_PAGES : ring->shared->data;
+    return ring->large ? (unsigned char *)ring->shared + FTC_RING_LARGE : ring->shared->data;
 }
 
 /* The next `size` bytes lie in at most two pieces: *first bytes at the returned address, and the
@@ -107,7 +107,7 @@ void ftc_ring_expect(struct ftc_ring *ring, size_t size)
      * the large part. */
     if (atomic_load_explicit(&ring->shared->consumed, memory_order_acquire) != ring->position)
         return;
-    if (ftc_segment_ring_allocate(ring->segment, ring->from, ring->to, FTC_RING_PAGES,
+    if (ftc_segment_ring_allocate(ring->segment, ring->from, ring->to, FTC_RING_LARGE,
                                   FTC_RING_CAPACITY) != 0) {
         ring->denied = true;
         return;

@@ -3,9 +3,9 @@
  * single consumer.
  *
  * A ring begins small, on one page, because most pairs of ranks exchange little. Cells for messages
- * of few bytes are on a second one (node/cells.h). When the producer expects a long message and the
- * ring is empty, the ring grows: the producer moves on to the large part behind these pages, and
- * never goes back.
+ * of few bytes are on a second one, and more of them behind it (node/cells.h). When the producer
+ * expects a long message and the ring is empty, the ring grows: the producer moves on to the large
+ * part behind these, and never goes back.
  *
  * Crash safety. The producer copies bytes in, then release-stores `written`. The consumer copies
  * bytes out, then release-stores `consumed`. A side that is killed at any instruction leaves the
@@ -24,7 +24,9 @@
 #include "node/segment/segment.h"
 
 #define FTC_RING_PAGE  4096u
-#define FTC_RING_PAGES (2 * FTC_RING_PAGE) /* before the large part */
+#define FTC_RING_PAGES (2 * FTC_RING_PAGE)               /* the ring and the cells at first */
+#define FTC_RING_CELLS (4 * FTC_RING_PAGE)               /* more cells, behind them */
+#define FTC_RING_LARGE (FTC_RING_PAGES + FTC_RING_CELLS) /* where the large part begins */
 
 struct ftc_ring_shared {
     /* Written by the producer. */
@@ -40,7 +42,7 @@ struct ftc_ring_shared {
 
 /* Bytes that fit into a small ring, and into one that has grown. */
 #define FTC_RING_SMALL    (FTC_RING_PAGE - sizeof(struct ftc_ring_shared))
-#define FTC_RING_CAPACITY (FTC_SEGMENT_RING_BYTES - FTC_RING_PAGES)
+#define FTC_RING_CAPACITY (FTC_SEGMENT_RING_BYTES - FTC_RING_LARGE)
 
 struct ftc_ring {
     struct ftc_ring_shared *shared;

@@ -105,9 +105,22 @@ START_TEST(damage_is_found)
     atomic_store(&in.cell[0].mark, marks[_i]);
     ck_assert_int_eq(ftc_cells_look(&in, &sizes), FTC_ERR_PROTO);
     atomic_store(&out.shared->returned, 1);
+    out.denied = true;
     out.position = FTC_CELLS + 2;
     out.returned = 2;
     ck_assert_int_eq(ftc_cells_room(&out, 1), FTC_ERR_PROTO);
+}
+END_TEST
+
+START_TEST(cells_become_more_when_they_are_full)
+{
+    uint64_t sent = 0;
+    while (out.count == FTC_CELLS)
+        ck_assert_int_eq(put(sent++), 1);
+    for (uint64_t taken = 0; taken < sent; taken++)
+        take(taken);
+    ck_assert_uint_eq(in.count, FTC_CELLS_MANY);
+    ck_assert_uint_eq(in.origin, out.origin);
 }
 END_TEST
 
@@ -127,6 +140,7 @@ int main(void)
     tcase_add_test(tcase, messages_of_all_sizes_come_in_order);
     tcase_add_test(tcase, a_starved_producer_is_rung_before_the_consumer_has_read_all);
     tcase_add_loop_test(tcase, damage_is_found, 0, 4);
+    tcase_add_test(tcase, cells_become_more_when_they_are_full);
     tcase_add_test(tcase, cells_are_made_once);
     suite_add_tcase(suite, tcase);
     return scratch_run(suite);

@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ftc_transport *transport;
     if (ftc_transport_shm.open(&transport, &setup) != 0)
         abort();
-    memset(ftc_segment_ring(segment, 1, 0), 0, FTC_RING_PAGES);
+    memset(ftc_segment_ring(segment, 1, 0), 0, FTC_RING_LARGE);
     atomic_store(&ftc_segment_pending_row(segment, 0)[0], 0);
     play(segment, transport, data, size);
     ftc_transport_shm.close(transport);

@@ -202,12 +202,12 @@ FTC_HOT static int pull(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 /* --- visits --- */
 
 /* Is there something of this peer, or something to do with it? */
-static bool has_something(const struct ftc_shm_peer *peer)
+static bool has_something(struct ftc_shm_peer *peer)
 {
     struct ftc_cells_sizes sizes;
 
     return peer->damaged || peer->closed ||
-           (peer->by_ring ? ftc_ring_available((struct ftc_ring *)&peer->in)
+           (peer->by_ring ? ftc_ring_available(&peer->in)
                           : ftc_cells_look(&peer->cells_in, &sizes)) != 0;
 }
 
