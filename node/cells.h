@@ -3,11 +3,11 @@
  * have a single producer and a single consumer, and lie beside the byte ring of the pair
  * (node/ring.h), which carries the messages that are longer.
  *
- * A cell is a cache line. A message takes as many cells in a row as it needs. It begins with a word,
- * the *mark*, which has its sizes and the position of the cell; its bytes follow, across cells and
- * from the last cell to the first one. So a message that fits into one cell crosses from core to
- * core as one line, and the consumer looks at nothing else to find it. A message of the byte ring
- * has a cell, too, which is empty: so the cells give the order of all messages.
+ * A cell is a cache line. A message takes as many cells in a row as it needs. It begins with a
+ * word, the *mark*, which has its sizes and the position of the cell. Its bytes follow, across
+ * cells and from the last cell to the first one. So a message that fits into one cell crosses from
+ * core to core as one line, and the consumer looks at nothing else to find it. A message of the
+ * byte ring has a cell, too, which is empty: so the cells give the order of all messages.
  *
  * Crash safety. The producer clears the mark of the cell behind the message, writes the bytes, and
  * then release-stores the mark. A producer that is killed before that has not sent the message. The
@@ -15,9 +15,9 @@
  * of a message. Anything else is damage, and FTC_ERR_PROTO. Positions are private, as those of a
  * ring, and what the other side says of them is checked before use.
  *
- * There are few cells at first, on one page. A producer that finds no room in them moves on to more,
- * behind the first pages of the ring, and never goes back: the mark where the consumer looks says
- * so, and that place is always free for it.
+ * There are few cells at first, on one page. A producer that finds no room in them moves on to
+ * more, behind the first pages of the ring, and never goes back. The mark where the consumer looks
+ * says so: that place is always free for it.
  *
  * The consumer gives cells back in groups, so that the producer's copy of that word mostly stays in
  * its cache.

@@ -143,8 +143,8 @@ struct ftc_matching_copy {
     uint64_t address; /* there */
     void *to;
     size_t size;
-    /* The mark of the sender, for the last bytes. The driver may read it after them (P6); or it does
-     * not, and another copy does. NULL: these are not the last bytes, or the copy is of the mark. */
+    /* For the last bytes: the mark of the sender, which the driver may read after them (P6). If it
+     * does not, another copy does. NULL: these are not the last bytes, or this is that copy. */
     uint64_t *mark;
     uint64_t mark_address;
 };

@@ -138,6 +138,36 @@ START_TEST(an_eager_message_goes_out_of_the_buffer_of_its_send)
 }
 END_TEST
 
+static void take_output(const struct ftc_matching_output *output, int from)
+{
+    struct ftc_buffer *message = join(output);
+
+    ck_assert_int_eq(ftc_matching_receive(engine[output->to], from, message), FTC_SUCCESS);
+    ftc_buffer_unref(message);
+}
+
+START_TEST(what_wants_an_answer_is_urgent)
+{
+    char byte = 'x', got = 0;
+    struct ftc_transfer send = transfer(true, 0, 0, &byte, 1);
+    struct ftc_transfer receive = transfer(false, 1, 0, &got, 1);
+
+    send.synchronous = true;
+    start(1, &send);
+    const struct ftc_matching_output *ready = ftc_matching_next_output(engine[1]);
+    ck_assert(ready->ready && ready->urgent);
+    take_output(ready, 1);
+    copies = FTC_COPY_MARKED;
+    start(0, &receive);
+    ck_assert(copy_one(0));
+    const struct ftc_matching_output *end = ftc_matching_next_output(engine[0]);
+    ck_assert(!end->ready && !end->urgent);
+    take_output(end, 0);
+    ended(&send, FTC_SUCCESS);
+    ended(&receive, FTC_SUCCESS);
+}
+END_TEST
+
 START_TEST(unexpected_messages_are_taken_in_their_order)
 {
     char a = 'a', b = 'b', c = 'c', got[3] = "";
@@ -537,6 +567,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, an_expected_message_goes_to_its_receive);
     tcase_add_test(tcase, an_eager_message_goes_out_of_the_buffer_of_its_send);
+    tcase_add_test(tcase, what_wants_an_answer_is_urgent);
     tcase_add_test(tcase, unexpected_messages_are_taken_in_their_order);
     tcase_add_test(tcase, the_receive_that_was_started_first_takes);
     tcase_add_loop_test(tcase, a_large_message_comes_whole, 0, 3);
