@@ -321,7 +321,7 @@ void ftc_comm_ring_receiver(struct ftc_comm *comm, const struct ftc_transfer *tr
 }
 
 /* A caller that has not come in looks so many times for a message. It is a short while, because
- * READY and END would ring the progress thread meanwhile, and so it does not pause. */
+ * READY would ring the progress thread meanwhile, and so it does not pause. */
 #define LOOKS 200
 
 /* Only where no other caller is in the library: that one may wait for the same messages. */
