@@ -1,6 +1,7 @@
 /* Drives the matching engine of a communicator. */
 #include "runtime/comm/point_to_point.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -323,12 +324,24 @@ void ftc_comm_ring_receiver(struct ftc_comm *comm, const struct ftc_transfer *tr
 /* A caller that has not come in looks so many times for a message. It is a short while, because
  * READY would ring the progress thread meanwhile, and so it does not pause. */
 #define LOOKS 200
+/* Where ranks share cores, it then gives way, so many times. It looks first because two ranks that
+ * run at the same time exchange messages without a change of processes, and go on so. */
+#define TURNS 25
 
 /* Only where no other caller is in the library: that one may wait for the same messages. */
 static bool may_await(const struct ftc_process *process)
 {
     return !process->alone && (process->transport->ops->caps & FTC_CAP_LOCAL) != 0 &&
            process->turn.inside == 0 && !process->any_audible;
+}
+
+/* Lets other processes run. False: the cores are free, or there is something else to do. */
+static bool give_way(struct ftc_process *process)
+{
+    if (process->patience.spins > 0 || ftc_progress_ready(process))
+        return false;
+    sched_yield();
+    return atomic_load_explicit(&process->turn.wanted, memory_order_relaxed) == 0;
 }
 
 /* The agreement core has nothing to do with the message, and is not asked, as a step would. */
@@ -346,7 +359,7 @@ FTC_HOT static void take(struct ftc_comm *comm, int job_rank, struct ftc_buffer 
 FTC_HOT bool ftc_comm_await_lightly(struct ftc_comm *comm, const struct ftc_transfer *transfer)
 {
     struct ftc_process *process = comm->process;
-    int looks = process->patience.spins > 0 ? LOOKS : 1, from = -1;
+    int looks = LOOKS, turns = TURNS, from = -1;
     enum ftc_found found = FTC_FOUND_NOTHING;
     struct ftc_buffer *message = NULL;
 
@@ -358,8 +371,8 @@ FTC_HOT bool ftc_comm_await_lightly(struct ftc_comm *comm, const struct ftc_tran
             ftc_progress_receive(process, &comm->driven, FTC_FRAME_POINT_TO_POINT, &from, &message);
         if (found == FTC_FOUND_MESSAGE)
             take(comm, from, message);
-        else
-            looks--;
+        else if (--looks == 0 && --turns >= 0 && give_way(process))
+            looks = LOOKS;
     }
     return ftc_transfer_has_ended(transfer) && found != FTC_FOUND_OTHER && !comm->driven.copies;
 }
