@@ -324,9 +324,11 @@ void ftc_comm_ring_receiver(struct ftc_comm *comm, const struct ftc_transfer *tr
 /* A caller that has not come in looks so many times for a message. It is a short while, because
  * READY would ring the progress thread meanwhile, and so it does not pause. */
 #define LOOKS 200
-/* Where ranks share cores, it then gives way, so many times. It looks first because two ranks that
- * run at the same time exchange messages without a change of processes, and go on so. */
-#define TURNS 25
+/* Where ranks share cores, it then gives way, at most TURNS times. It looks so often only after a
+ * message has come while it looked: its sender runs on another core, and the two exchange messages
+ * without a change of processes. Otherwise it looks just long enough to meet such a sender. */
+#define LOOKS_FEW 24
+#define TURNS     25
 
 /* Only where no other caller is in the library: that one may wait for the same messages. */
 static bool may_await(const struct ftc_process *process)
@@ -335,11 +337,17 @@ static bool may_await(const struct ftc_process *process)
            process->turn.inside == 0 && !process->any_audible;
 }
 
+static int most_looks(const struct ftc_patience *patience)
+{
+    return patience->spins > 0 || patience->found ? LOOKS : LOOKS_FEW;
+}
+
 /* Lets other processes run. False: the cores are free, or there is something else to do. */
 static bool give_way(struct ftc_process *process)
 {
     if (process->patience.spins > 0 || ftc_progress_ready(process))
         return false;
+    process->patience.found = false;
     sched_yield();
     return atomic_load_explicit(&process->turn.wanted, memory_order_relaxed) == 0;
 }
@@ -359,7 +367,8 @@ FTC_HOT static void take(struct ftc_comm *comm, int job_rank, struct ftc_buffer 
 FTC_HOT bool ftc_comm_await_lightly(struct ftc_comm *comm, const struct ftc_transfer *transfer)
 {
     struct ftc_process *process = comm->process;
-    int looks = LOOKS, turns = TURNS, from = -1;
+    struct ftc_patience *patience = &process->patience;
+    int most = most_looks(patience), looks = most, turns = TURNS, from = -1;
     enum ftc_found found = FTC_FOUND_NOTHING;
     struct ftc_buffer *message = NULL;
 
@@ -369,10 +378,12 @@ FTC_HOT bool ftc_comm_await_lightly(struct ftc_comm *comm, const struct ftc_tran
            !comm->driven.copies) {
         found =
             ftc_progress_receive(process, &comm->driven, FTC_FRAME_POINT_TO_POINT, &from, &message);
-        if (found == FTC_FOUND_MESSAGE)
+        if (found == FTC_FOUND_MESSAGE) {
+            patience->found |= looks < most;
             take(comm, from, message);
-        else if (--looks == 0 && --turns >= 0 && give_way(process))
-            looks = LOOKS;
+        } else if (--looks == 0 && --turns >= 0 && give_way(process)) {
+            looks = most = most_looks(patience);
+        }
     }
     return ftc_transfer_has_ended(transfer) && found != FTC_FOUND_OTHER && !comm->driven.copies;
 }
