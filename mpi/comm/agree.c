@@ -19,7 +19,7 @@ struct agreement {
     ftc_comm *survivors;
     int *flag;
     size_t words; /* with a bit for each rank of the communicator */
-    /* What all say: the flag; which failures they have acknowledged; and who has said nothing. */
+    /* Of all ranks: the flag, the failures that they have acknowledged, and the silent ranks. */
     uint32_t said[];
 };
 
@@ -80,7 +80,7 @@ static int conclude(const struct agreement *a)
                                                      "has acknowledged that");
 }
 
-/* What was under way has ended: the next step. */
+/* An operation of the agreement has ended: takes the next step. */
 static int finish_agreement(struct ftc_mpi_request *request, int error)
 {
     struct agreement *a = (struct agreement *)request;

@@ -1,4 +1,4 @@
-/* What the program may know of failures. agree.c and create.c have what the survivors do then. */
+/* The failures that the program may know of. Agreements are in agree.c, shrinks in create.c. */
 #include "mpi/comm/comm.h"
 
 #include "functions.h"

@@ -55,7 +55,7 @@ void ftc_chain_follow(struct ftc_chain_link *links, int count);
 char *ftc_chain_communicator(const struct ftc_activity *activity, uint64_t number,
                              char text[FTC_COMMUNICATOR_NAME]);
 
-/* What a rank shows of a send, a receive, a probe, or a wait for such requests. */
+/* The send, receive, probe, or wait for such requests that a rank shows. */
 struct ftc_chain_message {
     int kind;          /* enum ftc_history_kind; 0: it shows no such call, and all else is 0 */
     uint32_t role;     /* FTC_WAIT_MESSAGE, _RECEIVER or _REST; nonsense counts as the first */

@@ -137,7 +137,9 @@ FTC_HOT static bool run_both(struct ftc_comm *comm, struct pair *pair)
     if (over)
         return false;
     ftc_call_enter(comm);
-    pair->looks_before_ring = started ? RING_AFTER : 0;
+    /* A caller that another one drives looks only after a change. */
+    int looks = comm->process->turn.driven ? 1 : RING_AFTER;
+    pair->looks_before_ring = started ? looks : 0;
     if (!started)
         start_both(comm, pair);
     if (!is_over(comm, pair))
