@@ -2,6 +2,8 @@
 #ifndef FTC_RUNTIME_API_POSTED_H
 #define FTC_RUNTIME_API_POSTED_H
 
+#include <stddef.h>
+
 #include "collectives/point_to_point/matching.h"
 #include "runtime/api/collective.h"
 #include "runtime/api/making.h"
@@ -9,16 +11,17 @@
 
 enum ftc_posted_stage { FTC_POSTED_STARTS, FTC_POSTED_SIZES, FTC_POSTED_VALUE };
 
+/* A send or a receive uses the first members alone, which lie on three cache lines: programs have
+ * many of them under way at once. */
 struct ftc_posted {
-    struct ftc_request run; /* the first member: callers have a pointer to it */
-    struct ftc_queued_operation queued;
     struct ftc_comm *comm;
+    bool passes; /* it is a send or a receive, which is not queued */
+    bool makes;  /* it is a creation, or a validate after a revoke */
     enum ftc_posted_stage stage;
-    /* A send or a receive, which is not queued. */
-    bool passes;
     struct ftc_transfer transfer;
+    struct ftc_queued_operation queued; /* its first member is used by all, as a spare */
+    struct ftc_request run;
     /* A creation, or a validate after a revoke. */
-    bool makes;
     struct ftc_making making;
     ftc_comm **child;
     int *failed_count; /* of a validate */
@@ -35,9 +38,18 @@ struct ftc_matched {
     struct ftc_arrival *arrival;
 };
 
+#define FTC_POSTED_HOT 64 /* bytes: its alignment in memory */
+_Static_assert(offsetof(struct ftc_posted, queued.next) + sizeof(void *) == 3 * FTC_POSTED_HOT,
+               "the members of a send or a receive are on three cache lines");
+
+/* A request of the caller is the address of this object. */
 static inline struct ftc_posted *ftc_posted_of(ftc_request *request)
 {
     return (struct ftc_posted *)(void *)request;
+}
+static inline ftc_request *ftc_posted_handle(struct ftc_posted *posted)
+{
+    return (ftc_request *)(void *)posted;
 }
 
 /* So many more requests of the communicator are left, or fewer. */

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "runtime/api/call.h"
@@ -96,32 +97,24 @@ static bool advance_making(struct ftc_queued_operation *operation, struct ftc_co
 
 /* --- starting --- */
 
-/* A request that was used before, or a new one. NULL: there is no memory. */
-FTC_HOT static struct ftc_posted *new_request(struct ftc_comm *comm)
+static struct ftc_posted *allocate(void)
 {
-    struct ftc_queued_operation *spare = ftc_queue_take_spare(comm);
-    struct ftc_posted *p = spare != NULL ? of_queued(spare) : calloc(1, sizeof(*p));
+    size_t size = (sizeof(struct ftc_posted) + FTC_POSTED_HOT - 1) & ~(size_t)(FTC_POSTED_HOT - 1);
+    struct ftc_posted *p = aligned_alloc(FTC_POSTED_HOT, size);
 
-    if (p == NULL)
-        return NULL;
-    if (p->queued.finished == NULL)
-        p->queued.finished = calloc(1, sizeof(*p->queued.finished));
-    if (p->queued.finished == NULL) {
-        free(p);
-        return NULL;
+    if (p != NULL) {
+        memset(p, 0, size);
+        p->queued.memory = p;
     }
-    p->queued.memory = p;
-    p->queued.by_board = false;
-    p->queued.record = NULL;
-    p->queued.agreed = 0;
-    p->comm = comm;
-    p->stage = FTC_POSTED_STARTS;
-    p->makes = p->passes = false;
-    p->child = NULL;
-    p->failed_count = NULL;
     return p;
 }
 
+static int no_memory(const struct ftc_comm *comm)
+{
+    return ftc_call_end(comm, ftc_error_set(FTC_ERR_NOMEM, "no memory for a request"));
+}
+
+/* A request that was used before, or a new one. */
 FTC_HOT static int make(struct ftc_comm *comm, ftc_request **place, struct ftc_posted **out)
 {
     int rc = place != NULL ? ftc_call_begin(comm)
@@ -129,9 +122,36 @@ FTC_HOT static int make(struct ftc_comm *comm, ftc_request **place, struct ftc_p
 
     if (rc != FTC_SUCCESS)
         return rc;
-    *out = new_request(comm);
+    struct ftc_queued_operation *spare = ftc_queue_take_spare(comm);
+    *out = spare != NULL ? of_queued(spare) : allocate();
     if (*out == NULL)
-        return ftc_call_end(comm, ftc_error_set(FTC_ERR_NOMEM, "no memory for a request"));
+        return no_memory(comm);
+    (*out)->comm = comm;
+    (*out)->passes = (*out)->makes = false;
+    return FTC_SUCCESS;
+}
+
+/* The request of an operation that is queued, or goes by the board. */
+FTC_HOT static int make_queued(struct ftc_comm *comm, ftc_request **place, struct ftc_posted **out)
+{
+    int rc = make(comm, place, out);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    struct ftc_posted *p = *out;
+    if (p->queued.finished == NULL)
+        p->queued.finished = calloc(1, sizeof(*p->queued.finished));
+    if (p->queued.finished == NULL) {
+        ftc_queue_give_back(comm, &p->queued);
+        return no_memory(comm);
+    }
+    p->queued.by_board = false;
+    p->queued.record = NULL;
+    p->queued.agreed = 0;
+    p->stage = FTC_POSTED_STARTS;
+    p->child = NULL;
+    p->failed_count = NULL;
+    ftc_collective_clear(&p->collective);
     return FTC_SUCCESS;
 }
 
@@ -188,12 +208,10 @@ FTC_HOT static void enqueue(struct ftc_posted *p)
 FTC_HOT int ftc_request_open(struct ftc_comm *comm, ftc_request **place, struct ftc_collective **c)
 {
     struct ftc_posted *p = NULL;
-    int rc = make(comm, place, &p);
+    int rc = make_queued(comm, place, &p);
 
-    if (rc != FTC_SUCCESS)
-        return rc;
-    ftc_collective_clear(&p->collective);
-    *c = &p->collective;
+    if (rc == FTC_SUCCESS)
+        *c = &p->collective;
     return rc;
 }
 
@@ -210,7 +228,7 @@ FTC_HOT int ftc_request_go(struct ftc_collective *c, struct ftc_comm *comm, int 
     }
     p->queued.advance = advance_collective;
     enqueue(p);
-    *place = &p->run;
+    *place = ftc_posted_handle(p);
     return ftc_call_end(comm, FTC_SUCCESS);
 }
 
@@ -219,19 +237,18 @@ static int make_child(struct ftc_comm *comm, const struct ftc_making *making, ft
 {
     struct ftc_posted *p = NULL;
     int rc = child != NULL
-                 ? make(comm, place, &p)
+                 ? make_queued(comm, place, &p)
                  : ftc_error_set(FTC_ERR_ARG, "there is no place for the new communicator");
 
     if (rc != FTC_SUCCESS)
         return rc;
-    ftc_collective_clear(&p->collective);
     p->makes = true;
     p->making = *making;
     p->collective.call.signature = *ftc_making_signature(making->creation);
     p->child = child;
     p->queued.advance = advance_making;
     enqueue(p);
-    *place = &p->run;
+    *place = ftc_posted_handle(p);
     return ftc_call_end(comm, FTC_SUCCESS);
 }
 
@@ -262,24 +279,23 @@ FTC_API int ftc_ivalidate_global(ftc_comm *comm, int *failed_count, ftc_request 
 {
     struct ftc_posted *p = NULL;
     int rc = failed_count != NULL
-                 ? make(comm, request, &p)
+                 ? make_queued(comm, request, &p)
                  : ftc_error_set(FTC_ERR_ARG, "there is no place for the number of failed ranks");
 
     if (rc != FTC_SUCCESS)
         return rc;
-    ftc_collective_clear(&p->collective);
     p->failed_count = failed_count;
     p->makes = ftc_comm_is_revoked(comm);
     p->making.validate = &validate;
     p->collective.call = validate;
     p->queued.advance = p->makes ? advance_making : advance_collective;
     enqueue(p);
-    *request = &p->run;
+    *request = ftc_posted_handle(p);
     return ftc_call_end(comm, FTC_SUCCESS);
 }
 
-int ftc_request_open_transfer(struct ftc_comm *comm, ftc_request **place,
-                              struct ftc_transfer **transfer)
+FTC_HOT int ftc_request_open_transfer(struct ftc_comm *comm, ftc_request **place,
+                                      struct ftc_transfer **transfer)
 {
     struct ftc_posted *p = NULL;
     int rc = make(comm, place, &p);
@@ -291,8 +307,8 @@ int ftc_request_open_transfer(struct ftc_comm *comm, ftc_request **place,
     return FTC_SUCCESS;
 }
 
-int ftc_request_go_transfer(struct ftc_transfer *transfer, struct ftc_comm *comm, int rc,
-                            ftc_request **place)
+FTC_HOT int ftc_request_go_transfer(struct ftc_transfer *transfer, struct ftc_comm *comm, int rc,
+                                    ftc_request **place)
 {
     struct ftc_posted *p =
         (struct ftc_posted *)(void *)((char *)transfer - offsetof(struct ftc_posted, transfer));
@@ -303,7 +319,7 @@ int ftc_request_go_transfer(struct ftc_transfer *transfer, struct ftc_comm *comm
     }
     ftc_posted_count(comm, 1);
     ftc_transfer_start(comm, transfer);
-    *place = &p->run;
+    *place = ftc_posted_handle(p);
     return ftc_call_end(comm, FTC_SUCCESS);
 }
 

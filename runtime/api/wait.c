@@ -331,8 +331,10 @@ FTC_HOT static int wait_for_row(int count, ftc_request *requests[], ftc_status s
     }
     wait_for_last(count, requests, comm);
     do {
-        struct watch watch = {.requests = &requests[i], .count = 1};
-        look(&watch, comm);
+        if (!is_over(ftc_posted_of(requests[i]))) {
+            struct watch watch = {.requests = &requests[i], .count = 1};
+            look(&watch, comm);
+        }
         rc = take(&requests[i], statuses != NULL ? &statuses[i] : NULL);
         *first = *first == FTC_SUCCESS ? rc : *first;
         i++;

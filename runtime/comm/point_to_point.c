@@ -192,7 +192,7 @@ static void inherit(struct ftc_comm *comm)
                                                                  ftc_comm_rank_of(comm, rank)));
 }
 
-static struct ftc_matching *matching_of(struct ftc_comm *comm)
+static struct ftc_matching *make_matching(struct ftc_comm *comm)
 {
     struct ftc_matching_settings settings = {.communicator = comm->number,
                                              .self = comm->rank,
@@ -204,8 +204,6 @@ static struct ftc_matching *matching_of(struct ftc_comm *comm)
                                              .window = WINDOW,
                                              .pool = comm->process->pool};
 
-    if (comm->passing != NULL)
-        return comm->passing->matching;
     comm->passing = calloc(1, sizeof(*comm->passing));
     if (comm->passing == NULL)
         ftc_progress_must(comm->process, FTC_ERR_NOMEM);
@@ -214,6 +212,12 @@ static struct ftc_matching *matching_of(struct ftc_comm *comm)
     if (ftc_comm_is_revoked(comm))
         ftc_matching_revoke(comm->passing->matching);
     return comm->passing->matching;
+}
+
+/* Made when it is first needed. */
+FTC_HOT static inline struct ftc_matching *matching_of(struct ftc_comm *comm)
+{
+    return comm->passing != NULL ? comm->passing->matching : make_matching(comm);
 }
 
 static void passing_close(struct ftc_comm *comm)

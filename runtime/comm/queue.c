@@ -7,7 +7,7 @@
 #include "runtime/comm/finished.h"
 #include "runtime/comm/mover.h"
 
-#define MOST_SPARES 64
+#define MOST_SPARES 256
 
 void ftc_queue_add(struct ftc_comm *comm, struct ftc_queued_operation *operation)
 {

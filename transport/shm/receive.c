@@ -225,16 +225,34 @@ bool ftc_shm_can_receive(struct ftc_shm *shm)
 #define VISITS 4096
 #define FEW    8
 
+/* The peer at the head of the list goes to its end, or out of it. */
+static void turn(struct ftc_shm *shm)
+{
+    if (shm->active_count == 1)
+        return;
+    shm->active[shm->active_end] = shm->active[shm->active_first];
+    shm->active_end = ftc_shm_next(shm, shm->active_end);
+    shm->active_first = ftc_shm_next(shm, shm->active_first);
+}
+
+static void drop(struct ftc_shm *shm, struct ftc_shm_peer *peer)
+{
+    shm->active_first = ftc_shm_next(shm, shm->active_first);
+    shm->active_count--;
+    peer->active = false;
+}
+
 /* A visit has found nothing. The peer is visited again, or its bit is looked at again. What was
  * published before the bit was cleared is found by the look behind the fence. */
 static void rest(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
     int rank = peer->rank;
 
-    if (!peer->closed && shm->active_count < FEW && ++peer->idle < VISITS) {
-        ftc_shm_activate(shm, peer);
+    if (!peer->closed && shm->active_count <= FEW && ++peer->idle < VISITS) {
+        turn(shm);
         return;
     }
+    drop(shm, peer);
     peer->idle = 0;
     ftc_shm_heed(shm, rank, false);
     atomic_fetch_and_explicit(
@@ -253,14 +271,14 @@ static struct ftc_buffer *take_message(struct ftc_shm_peer *peer)
     return message;
 }
 
-/* As ftc_transport_ops.receive, for one peer that was just taken from the list. */
+/* As ftc_transport_ops.receive, for the peer at the head of the list. */
 static int visit(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_buffer **message)
 {
     int rc = peer->damaged ? FTC_ERR_PROTO : pull(shm, peer);
     if (rc == 1) {
         *message = take_message(peer);
         peer->idle = 0;
-        ftc_shm_activate(shm, peer);
+        turn(shm);
     } else if (rc == 0) {
         if (peer->closed)
             ftc_buffer_unref(take_message(peer));
@@ -269,23 +287,23 @@ static int visit(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_buff
         ftc_shm_damage(shm, peer);
         peer->damaged = false;
         peer->reported = true;
+        drop(shm, peer);
     } else if (rc == FTC_ERR_NOMEM) {
-        ftc_shm_activate(shm, peer);
+        turn(shm);
     }
     return rc;
 }
 
-int ftc_shm_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message)
+FTC_HOT int ftc_shm_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message)
 {
     struct ftc_shm *shm = (struct ftc_shm *)transport;
     int rc = take_pending(shm);
     for (int left = shm->active_count; rc == 0 && left > 0; left--) {
         struct ftc_shm_peer *peer = shm->peer[shm->active[shm->active_first]];
-        shm->active_first = ftc_shm_next(shm, shm->active_first);
-        shm->active_count--;
-        peer->active = false;
-        if (peer->reported)
+        if (peer->reported) {
+            drop(shm, peer);
             continue;
+        }
         rc = visit(shm, peer, message);
         if (rc == 1 || rc == FTC_ERR_PROTO)
             *from = peer->rank;
