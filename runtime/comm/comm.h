@@ -133,6 +133,7 @@ struct ftc_comm {
     /* What is under way in the member: `history`, or that of a request. */
     struct ftc_history *recording;
     bool moved; /* a request came to another stage since the waiting loop last looked */
+    const struct ftc_passing_call *awaited; /* that the caller waits in; or NULL */
     uint64_t passing_since_ns; /* since when the slot shows a wait for a transfer; 0: it does not */
     uint32_t published_agreed; /* how many ranks of G its row in the segment names */
     uint64_t noted_ballots;    /* ftc_member_ballots() when a new ballot was last told */

@@ -344,7 +344,8 @@ static bool ready(struct ftc_driven *driven)
 static int awaits(const struct ftc_driven *driven)
 {
     const struct ftc_comm *comm = (const struct ftc_comm *)driven;
-    int rank = ftc_algorithms_await(comm);
+    int rank =
+        comm->awaited != NULL ? ftc_passing_awaits(comm->awaited) : ftc_algorithms_await(comm);
 
     if (rank < 0)
         rank = ftc_member_awaits(comm->member);
@@ -499,11 +500,13 @@ bool ftc_comm_wait(struct ftc_comm *comm, const struct ftc_until *until)
     int idle = 0;
     bool drives = false, slept = false;
 
+    comm->awaited = until->passing;
     while (!until->done(comm, until->arg)) {
         drives = drives || !ftc_turn_wait(comm->process, until->longest_ns);
         if (drives)
             slept |= drive_once(comm, until, &idle);
     }
+    comm->awaited = NULL;
     if (drives)
         ftc_turn_pass(comm->process);
     return slept;

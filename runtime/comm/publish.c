@@ -74,13 +74,20 @@ static const struct ftc_transfer *shown_of(const struct ftc_passing_call *call)
     return call->count > 1 && !ftc_transfer_has_ended(&t[1]) ? &t[1] : t;
 }
 
+int ftc_passing_awaits(const struct ftc_passing_call *call)
+{
+    const struct ftc_transfer *t = shown_of(call);
+
+    return t->rank >= 0 ? t->rank : t->from;
+}
+
 /* Replaces what fill() says of the call. Returns the job's rank that is awaited; -1: any. */
 static int fill_passing(struct ftc_comm *comm, const struct ftc_passing_call *call)
 {
     struct ftc_activity *a = &comm->process->slot->activity;
     const struct ftc_transfer *t = shown_of(call);
     bool sized = call->transfer != NULL && call->kind != FTC_HISTORY_PROBE;
-    int rank = t->rank >= 0 ? t->rank : t->from;
+    int rank = ftc_passing_awaits(call);
 
     if (rank >= 0)
         rank = ftc_comm_job_rank(comm, rank);

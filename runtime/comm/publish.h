@@ -20,6 +20,8 @@ struct ftc_passing_call {
     const struct ftc_transfer *transfer;
     int count;
 };
+/* The rank of the communicator that is awaited in it; -1: any, or several. */
+int ftc_passing_awaits(const struct ftc_passing_call *call);
 /* Shows what the caller waits for in such a call. The first time the call gets its entry in the
  * history. */
 void ftc_publish_passing(struct ftc_comm *comm, const struct ftc_passing_call *call);
