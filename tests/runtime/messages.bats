@@ -34,6 +34,10 @@ over_nodes() {
     run_app 4 pairs 4
 }
 
+@test "each size at which a message begins to go another way" {
+    run_app 2 sizes 2
+}
+
 @test "messages of a rank come in their order" {
     run_app 4 order 4
 }
@@ -60,6 +64,15 @@ over_nodes() {
     done
 }
 
+@test "threads exchange messages, each in its communicator, while another one makes collectives" {
+    run_app 3 threads 3
+}
+
+# Without the ring, the receiver looks at its next heartbeat, which is later than it waits.
+@test "a send beside a thread that drives rings its receiver at once" {
+    run_way 2 driven 2 --set detector.heartbeat_period_ms=10000 --set detector.heartbeat_timeout_ms=60000
+}
+
 @test "a large message comes while its sender computes" {
     run_app 2 overlap 2
 }
@@ -80,6 +93,11 @@ over_nodes() {
         FTCOLL_TEST_DIE=1@send:$point run_way 3 torn 2
         FTCOLL_TEST_DIE=1@send:$point run_way 3 torn 2 --set collectives.direct_copies=off
     done
+}
+
+@test "a rank dies in the middle of a message to it, and of one from it" {
+    FTCOLL_TEST_DIE=1@send:9 run_way 3 cut 2 --set collectives.direct_copies=off
+    FTCOLL_TEST_DIE=1@send:9 run_way 3 cut 2 --set collectives.direct_copies=off --set transport.order=tcp
 }
 
 @test "a revoke ends what is under way" {
