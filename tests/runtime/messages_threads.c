@@ -1,7 +1,8 @@
 /* The stories of messages_app in which several threads of a rank call. */
 #include <pthread.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/runtime/messages_app.h"
@@ -86,25 +87,22 @@ static void *receive_byte(void *byte)
     return NULL;
 }
 
-/* Also opens the channel in both directions. */
-static void swap_bytes(ftc_comm *comm)
+/* Opens the channel in both directions, and tells the other rank's pid. */
+static pid_t meet(ftc_comm *comm)
 {
-    unsigned char out = 0, in = 1;
+    int64_t mine = getpid(), theirs = 0;
 
-    OK(ftc_sendrecv(&out, 1, FTC_UINT8, 1 - me, 2, &in, 1, FTC_UINT8, 1 - me, 2, comm, NULL));
-    MUST(in == 0);
+    OK(ftc_sendrecv(&mine, 1, FTC_INT64, 1 - me, 2, &theirs, 1, FTC_INT64, 1 - me, 2, comm, NULL));
+    return (pid_t)theirs;
 }
 
-/* Rank 1 stays outside of the library until the message is in its buffer. Only a ring brings its
- * own thread to fetch it before the next heartbeat. */
-static void await_outside(unsigned char *buffer)
+/* Rank 1 stays outside of the library until its message is received. Only a ring brings its own
+ * thread to fetch the message before the next heartbeat. */
+static void await_signal(const sigset_t *signals)
 {
-    const _Atomic unsigned char *last = (_Atomic unsigned char *)&buffer[MOST - 1];
-    double begin = now();
+    const struct timespec limit = {.tv_sec = BEAT_S / 2};
 
-    while (atomic_load(last) == 0 && now() - begin < BEAT_S / 2.)
-        ;
-    MUST(now() - begin < BEAT_S / 2.);
+    MUST(sigtimedwait(signals, NULL, &limit) == SIGUSR1);
 }
 
 /* A thread of rank 0 drives: it waits for a byte, which comes last. The main thread sends a large
@@ -114,20 +112,25 @@ void driven_send(void)
     unsigned char *buffer = memory(MOST), byte = 0, other = 0;
     ftc_comm *copy = NULL;
     ftc_request *request = NULL;
+    sigset_t signals;
     pthread_t thread;
 
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    MUST(pthread_sigmask(SIG_BLOCK, &signals, NULL) == 0);
     OK(ftc_comm_dup(world, &copy));
     if (me == 0) {
         write_message(buffer, MOST, 0, 1);
-        swap_bytes(copy); /* rank 1 has started its receive */
+        pid_t receiver = meet(copy); /* it has started its receive */
         MUST(pthread_create(&thread, NULL, receive_byte, &other) == 0);
         usleep(100000); /* the thread drives by now, and sleeps */
         OK(ftc_send(buffer, MOST, FTC_UINT8, 1, 0, copy));
+        MUST(kill(receiver, SIGUSR1) == 0);
         MUST(pthread_join(thread, NULL) == 0);
     } else {
         OK(ftc_irecv(buffer, MOST, FTC_UINT8, 0, 0, copy, &request));
-        swap_bytes(copy);
-        await_outside(buffer);
+        (void)meet(copy);
+        await_signal(&signals);
         OK(ftc_wait(&request, NULL));
         MUST(is_message(buffer, MOST, 0, 1));
         OK(ftc_send(&byte, 1, FTC_UINT8, 0, 1, world));
