@@ -63,6 +63,7 @@ run_app() {
     done
 }
 
+# bats test_tags=threads
 @test "several threads may call" {
     export MPI_APP_THREADS=1
     run_app 3 3 reductions
@@ -100,6 +101,7 @@ run_messages() { # RANKS SURVIVORS STORY [OPTION...]
     MPI_APP_THREADS=1 APP=$BATS_FILE_TMPDIR/mpi_messages_app run_app "$@"
 }
 
+# bats test_tags=threads
 @test "messages in all modes, of all datatypes, with wildcards" {
     local ranks story
     for ranks in 1 4; do
@@ -109,20 +111,24 @@ run_messages() { # RANKS SURVIVORS STORY [OPTION...]
     done
 }
 
+# bats test_tags=threads
 @test "requests of messages are started again, given up and cancelled" {
     run_messages 4 4 persistent
     run_messages 4 4 cancelled
 }
 
-@test "one thread receives while another one makes collectives" {
+# bats test_tags=threads
+@test "threads exchange messages while another one makes collectives" {
     export MPI_APP_THREADS=1
     APP=$BATS_FILE_TMPDIR/mpi_messages_app run_app 3 3 threads
 }
 
+# bats test_tags=threads
 @test "a receive from any rank goes on when a rank dies and errors are fatal" {
     run_messages 4 3 masked
 }
 
+# bats test_tags=threads
 @test "a dead peer, and an interrupted receive, are raised where the program handles errors" {
     run_messages 4 3 raised
 }

@@ -159,26 +159,40 @@ static void cancelled(void)
     CHECK(count == 1 && indices[0] == 1 && !flag && in == before);
 }
 
-/* One thread receives while the other one makes collectives and sends. */
-static void *receive_all(void *arg)
+/* Each thread exchanges messages with a tag of its own: few and many numbers. */
+static void *exchange(void *arg)
 {
-    for (int i = 0, value; i < *(int *)arg; i++) {
-        MPI_Recv(&value, 1, MPI_INT, before, 7, WORLD, MPI_STATUS_IGNORE);
-        CHECK(value == i);
+    int tag = *(int *)arg, *out = calloc(MANY, sizeof *out), *in = calloc(MANY, sizeof *in);
+    CHECK(out && in);
+    for (int i = 0; i < 20; i++) {
+        int count = i % 4 == 0 ? MANY : i;
+        MPI_Request request;
+        MPI_Status status;
+        out[0] = out[count - 1] = tag * 100 + i;
+        MPI_Isend(out, count, MPI_INT, after, tag, WORLD, &request);
+        MPI_Probe(MPI_ANY_SOURCE, tag, WORLD, &status);
+        CHECK(count_of(&status, MPI_INT) == count);
+        MPI_Recv(in, MANY, MPI_INT, before, tag, WORLD, MPI_STATUS_IGNORE);
+        CHECK(in[0] == tag * 100 + i && in[count - 1] == in[0]);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
+    free(out);
+    free(in);
     return NULL;
 }
 
+/* The main thread makes collectives before it joins in. */
 static void threads(void)
 {
-    int count = 50;
-    pthread_t thread;
-    pthread_create(&thread, NULL, receive_all, &count);
-    for (int i = 0; i < count; i++) {
+    int tags[] = {7, 8, 9};
+    pthread_t others[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&others[i], NULL, exchange, &tags[i]);
+    for (int i = 0; i < 20; i++)
         MPI_Barrier(WORLD);
-        MPI_Send(&i, 1, MPI_INT, after, 7, WORLD);
-    }
-    pthread_join(thread, NULL);
+    exchange(&tags[2]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(others[i], NULL);
 }
 
 /* --- failures: rank 1 dies --- */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Jobs of four nodes. Each node is an ftrun of this host with its own RDMA device
 # (tests/rdma/ftrun-on-device). tests/rdma/soft-roce makes the devices. FTRUN, REAL_FTRUN, STATUS,
-# LOOP, PERF, STORM, STORM_APP and STORM_STATUS come from ctest.
+# LOOP, PERF, MESSAGES_APP, STORM, STORM_APP, MESSAGES_STORM_APP and STORM_STATUS come from ctest.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2046,SC2086,SC2153,SC2154 # commands for ranks; bats runs tests in subshells and sets variables
 
 bats_require_minimum_version 1.5.0
@@ -188,11 +188,44 @@ carried() {
     [ "$(grep -c "warn: messages go without verbs: .*raise memlock (.ulimit -l.), 64 KiB now, or use tcp" <<<"$output")" -eq 4 ]
 }
 
-# Does not use TCP, so that no operation that gets stuck goes on by TCP.
-@test "a kill storm on four devices" {
-    STORM_NODES=4 STORM_TRANSPORT=shm,verbs STORM_ALGORITHM=corrected STORM_RANKS=16 STORM_TIMEOUT_MS=15000 STORM_WATCHDOG_S=300 \
-        run timeout -s KILL 1800 "$STORM" "${FTC_STORM_RUNS:-10}"
+# By queue pairs alone: without TCP in the order, no message can go another way.
+by_verbs=(--set "transport.order=shm,verbs")
+
+@test "messages of all sizes, each way that they go" {
+    nodes 2 -np 2 "${by_verbs[@]}" "$MESSAGES_APP" sizes
+    [ "$(grep -c "messages_app: done" <<<"$output")" -eq 2 ]
+    nodes 4 -np 4 "${by_verbs[@]}" "$MESSAGES_APP" pairs "$RANDOM"
+    [ "$(grep -c "messages_app: done" <<<"$output")" -eq 4 ]
+}
+
+@test "threads exchange messages, each in its communicator" {
+    nodes 3 -np 3 "${by_verbs[@]}" "$MESSAGES_APP" threads "$RANDOM"
+    [ "$(grep -c "messages_app: done" <<<"$output")" -eq 3 ]
+}
+
+# The ninth message of rank 1 is the sixth part of a large one.
+@test "a rank dies in the middle of a message to it, and of one from it" {
+    FTCOLL_TEST_DIE=1@send:9 nodes 3 -np 3 "${by_verbs[@]}" "$MESSAGES_APP" cut
+    [ "$(grep -c "messages_app: done" <<<"$output")" -eq 2 ]
+    [[ "$output" == *"rank 1 failed: killed by signal 9"* ]]
+}
+
+# kill_storm RUNS [VARIABLE=VALUE...]: does not use TCP, so that nothing that gets stuck goes on by
+# TCP.
+kill_storm() {
+    local runs=$1
+    shift
+    run env STORM_NODES=4 STORM_TRANSPORT=shm,verbs STORM_ALGORITHM=corrected STORM_RANKS=16 STORM_TIMEOUT_MS=15000 \
+        STORM_WATCHDOG_S=300 "$@" timeout -s KILL 1800 "$STORM" "${FTC_STORM_RUNS:-$runs}"
     echo "$output"
     [ "$status" -eq 0 ]
     [[ "$output" == *"runs of several nodes"* ]]
+}
+
+@test "a kill storm on four devices" {
+    kill_storm 10
+}
+
+@test "a kill storm of messages on four devices" {
+    kill_storm 5 STORM_KIND=messages STORM_APP="$MESSAGES_STORM_APP"
 }

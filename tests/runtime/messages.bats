@@ -34,6 +34,10 @@ over_nodes() {
     run_app 4 pairs 4
 }
 
+@test "each size at which a message begins to go another way" {
+    run_app 2 sizes 2
+}
+
 @test "messages of a rank come in their order" {
     run_app 4 order 4
 }
@@ -60,10 +64,23 @@ over_nodes() {
     done
 }
 
+# bats test_tags=threads
+@test "threads exchange messages, each in its communicator, while another one makes collectives" {
+    run_app 3 threads 3
+}
+
+# Without the ring, the receiver looks at its next heartbeat, which is later than it waits.
+# bats test_tags=threads
+@test "a send beside a thread that drives rings its receiver at once" {
+    run_way 2 driven 2 --set detector.heartbeat_period_ms=10000 --set detector.heartbeat_timeout_ms=60000
+}
+
+# bats test_tags=threads
 @test "a large message comes while its sender computes" {
     run_app 2 overlap 2
 }
 
+# bats test_tags=threads
 @test "a death ends what waits for the rank, and nothing else" {
     run_app 3 death 2
 }
@@ -82,6 +99,13 @@ over_nodes() {
     done
 }
 
+# The ninth message of rank 1 is the sixth part of a large one.
+@test "a rank dies in the middle of a message to it, and of one from it" {
+    FTCOLL_TEST_DIE=1@send:9 run_way 3 cut 2 --set collectives.direct_copies=off
+    FTCOLL_TEST_DIE=1@send:9 run_way 3 cut 2 --set collectives.direct_copies=off --set transport.order=tcp
+}
+
+# bats test_tags=threads
 @test "a revoke ends what is under way" {
     run_app 4 revoke 4
 }

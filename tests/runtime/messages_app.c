@@ -2,44 +2,42 @@
  * Sends and receives, for messages.bats: messages_app STORY [SEED]. Prints "messages_app: done" at
  * each rank for which all was as it should be.
  */
-#include "include/ftcoll.h"
+#include "tests/runtime/messages_app.h"
 
+#include <inttypes.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MOST (5u << 20) /* bytes of a message */
+ftc_comm *world;
+int me, size;
+uint64_t seed;
 
-static ftc_comm *world;
-static int me, size;
-static unsigned seed;
-
-static void fail(const char *what, int line)
+void must(bool good, const char *what, int line)
 {
-    fprintf(stderr, "messages_app: rank %d, line %d, seed %u: %s (%s)\n", me, line, seed, what,
-            ftc_last_error());
+    if (good)
+        return;
+    fprintf(stderr, "messages_app: rank %d, line %d, seed %" PRIu64 ": %s (%s)\n", me, line, seed,
+            what, ftc_last_error());
     exit(1);
 }
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            fail(#condition, __LINE__);                                                            \
-    } while (0)
-#define OK(call) MUST((call) == FTC_SUCCESS)
+
+unsigned draw_from(uint64_t *state, unsigned below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((*state >> 32) % below);
+}
 
 /* The same numbers at each rank. */
 static unsigned draw(unsigned below)
 {
-    seed = seed * 1103515245u + 12345u;
-    return (seed >> 16) % below;
+    return draw_from(&seed, below);
 }
 
-static double now(void)
+double now(void)
 {
     struct timespec time;
 
@@ -57,13 +55,13 @@ static void compute(double seconds)
 
 /* --- messages that tell who sent them --- */
 
-static void write_message(unsigned char *buffer, size_t bytes, int from, int number)
+void write_message(unsigned char *buffer, size_t bytes, int from, int number)
 {
     for (size_t i = 0; i < bytes; i++)
         buffer[i] = (unsigned char)(from * 31 + number * 7 + (int)(i % 251));
 }
 
-static bool is_message(const unsigned char *buffer, size_t bytes, int from, int number)
+bool is_message(const unsigned char *buffer, size_t bytes, int from, int number)
 {
     for (size_t i = 0; i < bytes; i++)
         if (buffer[i] != (unsigned char)(from * 31 + number * 7 + (int)(i % 251)))
@@ -71,14 +69,14 @@ static bool is_message(const unsigned char *buffer, size_t bytes, int from, int 
     return true;
 }
 
-static size_t draw_size(void)
+size_t draw_size(uint64_t *state)
 {
     static const size_t most[] = {1, 9, 300, 16384, 70000, 1u << 20, MOST};
 
-    return draw((unsigned)most[draw(sizeof(most) / sizeof(most[0]))] + 1);
+    return draw_from(state, (unsigned)most[draw_from(state, sizeof(most) / sizeof(most[0]))] + 1);
 }
 
-static unsigned char *memory(size_t bytes)
+unsigned char *memory(size_t bytes)
 {
     unsigned char *memory = calloc(1, bytes + 1);
 
@@ -95,7 +93,7 @@ static void pairs(void)
 
     for (int round = 0; round < 12; round++)
         for (int shift = 0; shift < size; shift++) {
-            size_t bytes = draw_size();
+            size_t bytes = draw_size(&seed);
             int to = (me + shift) % size, from = (me + size - shift) % size;
             bool any = draw(2) == 0;
             ftc_status status;
@@ -108,6 +106,27 @@ static void pairs(void)
             if (any)
                 OK(ftc_barrier(world)); /* so that nobody is a round ahead */
         }
+    free(out);
+    free(in);
+}
+
+/* Sizes at which a message begins to go another way: the ends of an inline send, of a slot, of an
+ * eager message, of a part and of a window. */
+static void sizes(void)
+{
+    enum { LARGEST = 16u << 20 };
+    static const size_t at[] = {1, 256, 4096, 16384, 256u << 10, 2u << 20, LARGEST};
+    unsigned char *out = memory(LARGEST + 1), *in = memory(LARGEST + 1);
+    int to = (me + 1) % size, from = (me + size - 1) % size;
+
+    for (size_t i = 0; i < 3 * sizeof(at) / sizeof(at[0]); i++) {
+        size_t bytes = at[i / 3] - 1 + i % 3;
+        ftc_status status;
+        write_message(out, bytes, me, (int)i);
+        OK(ftc_sendrecv(out, bytes, FTC_UINT8, to, 0, in, bytes, FTC_UINT8, from, 0, world,
+                        &status));
+        MUST(status.bytes == bytes && is_message(in, bytes, from, (int)i));
+    }
     free(out);
     free(in);
 }
@@ -332,7 +351,7 @@ static void torn(void)
     for (int round = 0; round < 20; round++) {
         int to = (me + 1 + round % (size - 1)) % size;
         int from = (me + size - 1 - round % (size - 1)) % size;
-        size_t bytes = draw_size();
+        size_t bytes = draw_size(&seed);
         ftc_status status;
         write_message(out, bytes, me, round);
         OK(ftc_irecv(in, MOST, FTC_UINT8, from, round, world, &request));
@@ -343,6 +362,34 @@ static void torn(void)
         if (rc == FTC_SUCCESS)
             MUST(status.bytes == bytes && is_message(in, bytes, from, round));
     }
+    free(out);
+    free(in);
+}
+
+/* Rank 1 dies, by the drill, when a part of a large message has come from it, and a part of another
+ * one has gone to it. What it sent before is received, and the others go on. */
+static void cut(void)
+{
+    unsigned char *out = memory(MOST), *in = memory(MOST), byte = 7;
+    ftc_request *from = NULL, *to = NULL;
+
+    if (me == 1) {
+        OK(ftc_send(&byte, 1, FTC_UINT8, 0, 2, world));
+        (void)ftc_sendrecv(out, MOST, FTC_UINT8, 0, 1, in, MOST, FTC_UINT8, 0, 1, world, NULL);
+        MUST(!"rank 1 is alive");
+    }
+    if (me == 0) {
+        byte = 0;
+        OK(ftc_irecv(in, MOST, FTC_UINT8, 1, 1, world, &from));
+        OK(ftc_isend(out, MOST, FTC_UINT8, 1, 1, world, &to));
+        MUST(ftc_wait(&from, NULL) == FTC_ERR_RANK_FAILED);
+        MUST(ftc_wait(&to, NULL) == FTC_ERR_RANK_FAILED);
+        OK(ftc_recv(&byte, 1, FTC_UINT8, 1, 2, world, NULL));
+        MUST(byte == 7);
+    }
+    write_message(out, MOST, me, 0);
+    OK(ftc_sendrecv(out, MOST, FTC_UINT8, 2 - me, 3, in, MOST, FTC_UINT8, 2 - me, 3, world, NULL));
+    MUST(is_message(in, MOST, 2 - me, 0));
     free(out);
     free(in);
 }
@@ -437,9 +484,22 @@ static const struct {
     const char *name;
     void (*run)(void);
 } stories[] = {
-    {"pairs", pairs},     {"order", order},     {"many", many},      {"self", self},
-    {"groups", groups},   {"overlap", overlap}, {"death", death},    {"awaited", awaited},
-    {"stopped", stopped}, {"torn", torn},       {"revoke", revoked}, {"last", last},
+    {"pairs", pairs},
+    {"sizes", sizes},
+    {"order", order},
+    {"many", many},
+    {"self", self},
+    {"groups", groups},
+    {"threads", several_threads},
+    {"driven", driven_send},
+    {"overlap", overlap},
+    {"death", death},
+    {"awaited", awaited},
+    {"stopped", stopped},
+    {"torn", torn},
+    {"cut", cut},
+    {"revoke", revoked},
+    {"last", last},
     {"hang", hang},
 };
 
@@ -447,7 +507,7 @@ int main(int argc, char **argv)
 {
     if (argc < 2)
         return 2;
-    seed = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1;
+    seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     OK(ftc_init(NULL, &world));
     me = ftc_rank(world);
     size = ftc_size(world);

@@ -30,6 +30,7 @@ over_nodes() {
     run_app 5 "" equal 5
 }
 
+# bats test_tags=threads
 @test "16 are under way, and end in any order" {
     run_app 1 "" many 1
     run_app 5 "" many 5
@@ -56,14 +57,17 @@ over_nodes() {
     run_app 5 "--set transport.order=tcp" mixed 5
 }
 
+# bats test_tags=threads
 @test "a revoke ends what is under way" {
     run_app 4 "" revoke 4
 }
 
+# bats test_tags=threads
 @test "a request that is refused ends alone" {
     run_app 4 "" refused-alone 4
 }
 
+# bats test_tags=threads
 @test "another thread revokes between two calls" {
     run_app 3 "" watched 3
 }
@@ -83,10 +87,12 @@ over_nodes() {
     done
 }
 
+# bats test_tags=threads
 @test "ranks die in a storm of requests" {
     run_app 6 "-f 1 --kill 5@0.2 --kill 0@0.4" storm 4
 }
 
+# bats test_tags=threads
 @test "an operator that calls the library is refused, in whichever thread it runs" {
     run_app 4 "" refused 4
 }
@@ -94,10 +100,12 @@ over_nodes() {
 # Sleeps that nobody ends are so long that they cannot be missed (BEAT_S of the app).
 beats="--set detector.heartbeat_period_ms=10000 --set detector.heartbeat_timeout_ms=60000"
 
+# bats test_tags=threads
 @test "a short wait beside a thread that waits is short" {
     run_app 2 "$beats" short-wait 2
 }
 
+# bats test_tags=threads
 @test "a test beside a thread that waits takes nothing away from it" {
     run_app 2 "$beats --set transport.order=tcp" tests 2
 }

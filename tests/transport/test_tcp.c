@@ -376,6 +376,25 @@ START_TEST(a_closed_peer_is_not_let_in_again)
 }
 END_TEST
 
+/* A child of the program that has not called exec yet holds copies of all descriptors. epoll would
+ * go on to watch a socket of which there is a copy. */
+START_TEST(a_closed_socket_that_a_child_holds_is_not_watched)
+{
+    struct ftc_tcp *tcp = (struct ftc_tcp *)tcp_end[0];
+    struct pollfd wake = {.fd = ftc_transport_tcp.descriptor(tcp_end[0]), .events = POLLIN};
+    tcp_assert_goes_on();
+    WAIT_UNTIL(ftc_tcp_settled(tcp_end[0]) && ftc_tcp_settled(tcp_end[1]) && tcp->timer_at == 0);
+    struct pollfd copy = {.fd = dup(tcp->peer[1]->link->fd), .events = POLLIN};
+    ftc_transport_tcp.close_peer(tcp_end[0], 1);
+    ck_assert(!tcp_take(0, 1, 0, 0));
+    ck_assert_ptr_null(tcp->peer[1]->link);
+    tcp_must_send(1, 0, 7, 10);
+    ck_assert_int_eq(poll(&copy, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)), 1);
+    ck_assert_int_eq(poll(&wake, 1, 0), 0);
+    close(copy.fd);
+}
+END_TEST
+
 /* The number of bytes that wait in the kernel for rank 0. */
 static int unread(int sender)
 {
@@ -464,6 +483,7 @@ int main(void)
     tcase_add_test(tcase, who_does_not_receive_holds_the_sender_back);
     tcase_add_test(tcase, a_peer_that_is_killed_is_a_hint_until_it_is_closed);
     tcase_add_test(tcase, a_closed_peer_is_not_let_in_again);
+    tcase_add_test(tcase, a_closed_socket_that_a_child_holds_is_not_watched);
     tcase_add_test(tcase, who_is_expected_is_heard_first_and_the_others_too);
     tcase_add_test(tcase, the_last_words_of_who_has_gone_are_heard);
     suite_add_tcase(suite, tcase);

@@ -341,6 +341,34 @@ START_TEST(a_peer_that_stands_still_is_closed_with_all_that_is_posted)
 }
 END_TEST
 
+/* By its completions an end knows that the device of the other one has what it sent. */
+static void flush_until_sent(int rank, int other)
+{
+    const struct ftc_verbs_link *link = verbs_link_of(rank, other);
+    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    bool idle;
+    while (link->idle_count < link->sends) {
+        ftc_transport_verbs.flush(tcp_end[rank], &idle);
+        ck_assert_msg(ftc_clock_now() < deadline, "the sends do not complete");
+    }
+}
+
+/* Nobody has looked at the completion queue since the messages came. */
+START_TEST(messages_that_came_before_a_peer_is_closed_are_received)
+{
+    tcp_assert_goes_on();
+    WAIT_UNTIL(verbs_all_settled());
+    tcp_must_send(1, 0, 1, 10);
+    tcp_must_send(1, 0, 2, 70000);
+    flush_until_sent(1, 0);
+    ftc_transport_verbs.close_peer(tcp_end[0], 1);
+    ck_assert(tcp_take(0, 1, 1, 10));
+    ck_assert(tcp_take(0, 1, 2, 70000));
+    ck_assert(!tcp_take(0, 1, 0, 0));
+    ck_assert_ptr_null(verbs_link_of(0, 1));
+}
+END_TEST
+
 /* The queue pair of a closed peer goes with it. The sender may wait only for that
  * acknowledgement. */
 START_TEST(who_closes_a_peer_acknowledges_what_it_sent)
@@ -520,6 +548,7 @@ int main(void)
     tcase_add_test(tcase, two_that_flood_each_other_get_out_of_it);
     tcase_add_test(tcase, a_peer_that_is_killed_is_a_hint_until_it_is_closed);
     tcase_add_test(tcase, a_peer_that_stands_still_is_closed_with_all_that_is_posted);
+    tcase_add_test(tcase, messages_that_came_before_a_peer_is_closed_are_received);
     tcase_add_test(tcase, who_closes_a_peer_acknowledges_what_it_sent);
     tcase_add_test(tcase, a_closed_peer_is_not_let_in_again);
     tcase_add_loop_test(tcase, who_sleeps_is_woken_by_a_broken_queue_pair, 0, 2);

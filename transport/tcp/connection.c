@@ -133,7 +133,7 @@ void ftc_tcp_wait_for(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection
 
 void ftc_tcp_unwatch(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
 {
-    epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, connection->fd, NULL); /* cannot fail: fd is watched */
+    epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, connection->fd, NULL); /* fails if it is not watched */
 }
 
 void ftc_tcp_hang_up(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
@@ -141,6 +141,7 @@ void ftc_tcp_hang_up(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection)
     if (connection->state == FTC_TCP_WAIT_HELLO || connection->state == FTC_TCP_WAIT_PROOF)
         ftc_tcp_half_open_remove(tcp, connection);
     tcp->wire->end(tcp, connection);
+    ftc_tcp_unwatch(tcp, connection); /* a child that has not called exec yet may hold the socket */
     close(connection->fd);
     connection->fd = -1;
     free(connection->buffer);

@@ -162,6 +162,8 @@ void ftc_tcp_close_peer(struct ftc_transport *transport, int rank)
     /* Out of memory: there is no peer to close. The detector goes on to tell the other ranks. */
     if (peer == NULL || peer->closed)
         return;
+    if (peer->link != NULL && tcp->wire->poll != NULL)
+        tcp->wire->poll(tcp); /* the link goes, with all messages that were not looked at */
     if (peer->link != NULL)
         tcp->wire->acknowledge(tcp, peer); /* the peer may be waiting only for this */
     peer->closed = true;
