@@ -21,6 +21,16 @@ static enum ftc_mpi_failures read_failures(const ftc_comm *world)
                                          : FTC_MPI_FAILURES_AUTO;
 }
 
+/* A blocking and a non-blocking operation of ftcoll do not meet. So all ranks start collectives in
+ * the form that the rank with the highest thread level needs. */
+static int learn_threads(ftc_comm *world)
+{
+    int32_t own = ftc_mpi_process.thread_level, highest = own;
+    int rc = ftc_mpi_error_from(ftc_allreduce(&own, &highest, 1, FTC_INT32, FTC_MAX, world));
+    ftc_mpi_process.multiple = highest == MPI_THREAD_MULTIPLE;
+    return rc;
+}
+
 int ftc_mpi_init_thread(int required, int *provided)
 {
     ftc_comm *native;
@@ -31,7 +41,9 @@ int ftc_mpi_init_thread(int required, int *provided)
         return rc;
     ftc_mpi_process.failures = read_failures(native);
     ftc_mpi_process.thread_level = required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE : required;
-    ftc_mpi_process.multiple = ftc_mpi_process.thread_level == MPI_THREAD_MULTIPLE;
+    rc = learn_threads(native);
+    if (rc != MPI_SUCCESS)
+        return rc;
     ftc_mpi_process.main_thread = pthread_self();
     ftc_mpi_process.told = calloc((size_t)ftc_size(native), sizeof(bool));
     struct ftc_mpi_comm *world = ftc_mpi_comm_new(native, NULL);

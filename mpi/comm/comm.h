@@ -45,7 +45,7 @@ struct ftc_mpi_request;
 extern struct ftc_mpi_process {
     enum { FTC_MPI_BEFORE, FTC_MPI_RUNNING, FTC_MPI_AFTER } state;
     int thread_level;
-    bool multiple; /* several threads may call at once */
+    bool multiple; /* in a process of the job several threads may call at once */
     enum ftc_mpi_failures failures;
     pthread_t main_thread;
     bool *told; /* of each rank of the world: has the program been told that it failed? */

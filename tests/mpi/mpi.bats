@@ -53,7 +53,7 @@ run_app() {
 @test "agreements that overlap, and a revoke right after one" {
     run_app 2 2 agreed
     run_app 5 5 agreed
-    MPI_APP_THREADS=1 run_app 4 4 agreed
+    MPI_APP_THREADS=all run_app 4 4 agreed
 }
 
 @test "neighbours, also where one is a neighbour twice" {
@@ -65,10 +65,16 @@ run_app() {
 
 # bats test_tags=threads
 @test "several threads may call" {
-    export MPI_APP_THREADS=1
+    export MPI_APP_THREADS=all
     run_app 3 3 reductions
     run_app 3 3 vectors
     run_app 3 3 communicators
+}
+
+@test "a rank alone may call from several threads" {
+    export MPI_APP_THREADS=first
+    run_app 3 3 reductions
+    run_app 4 4 agreed
 }
 
 @test "a dead rank is masked where errors are fatal" {
@@ -98,7 +104,7 @@ run_app() {
 # With one thread, and with several.
 run_messages() { # RANKS SURVIVORS STORY [OPTION...]
     APP=$BATS_FILE_TMPDIR/mpi_messages_app run_app "$@"
-    MPI_APP_THREADS=1 APP=$BATS_FILE_TMPDIR/mpi_messages_app run_app "$@"
+    MPI_APP_THREADS=all APP=$BATS_FILE_TMPDIR/mpi_messages_app run_app "$@"
 }
 
 # bats test_tags=threads
@@ -119,7 +125,7 @@ run_messages() { # RANKS SURVIVORS STORY [OPTION...]
 
 # bats test_tags=threads
 @test "threads exchange messages while another one makes collectives" {
-    export MPI_APP_THREADS=1
+    export MPI_APP_THREADS=all
     APP=$BATS_FILE_TMPDIR/mpi_messages_app run_app 3 3 threads
 }
 

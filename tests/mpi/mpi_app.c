@@ -471,11 +471,19 @@ static const struct {
     {"fatal", fatal},
 };
 
+/* MPI_APP_THREADS: "all" ranks may call from several threads, or the "first" one. */
+static int thread_level(void)
+{
+    const char *which = getenv("MPI_APP_THREADS"), *own = getenv("PMIX_RANK");
+    int several = which != NULL && (strcmp(which, "all") == 0 || strcmp(own, "0") == 0);
+    return several ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+}
+
 int main(int argc, char **argv)
 {
-    int provided;
-    MPI_Init_thread(&argc, &argv,
-                    getenv("MPI_APP_THREADS") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    int provided, level = thread_level();
+    MPI_Init_thread(&argc, &argv, level, &provided);
+    CHECK(provided == level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++)
