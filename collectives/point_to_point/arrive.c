@@ -98,6 +98,12 @@ static int take_message(struct ftc_matching *m, struct ftc_matching_peer *peer, 
         return ftc_matching_take_data(m, peer, message);
     case FTC_MATCHING_END:
         return ftc_matching_take_end(m, peer, message);
+    case FTC_MATCHING_WITHDRAW:
+        return ftc_matching_take_withdraw(m, peer, from, message);
+    case FTC_MATCHING_WITHDRAWN:
+    case FTC_MATCHING_KEPT:
+    case FTC_MATCHING_LEFT:
+        return ftc_matching_take_answer(m, peer, message);
     default:
         return FTC_SUCCESS;
     }
@@ -111,7 +117,7 @@ static int receive(struct ftc_matching *m, int from, struct ftc_buffer *buffer)
     if (peer == NULL)
         return FTC_ERR_NOMEM;
     if (m->over || peer->failure != 0)
-        return FTC_SUCCESS;
+        return ftc_matching_take_late(m, peer, from, buffer);
     if (!ftc_matching_decode(m, buffer, &message) || message.taken < peer->returned ||
         message.taken > peer->spent)
         return ftc_error_set(FTC_ERR_PROTO, "%zu bytes of rank %d are no message of its kind",
