@@ -112,6 +112,8 @@ run_messages() { # RANKS SURVIVORS STORY [OPTION...]
 @test "requests of messages are started again, given up and cancelled" {
     run_messages 4 4 persistent
     run_messages 4 4 cancelled
+    run_messages 1 1 cancelled_sends
+    run_messages 4 4 cancelled_sends
 }
 
 @test "one thread receives while another one makes collectives" {
