@@ -10,12 +10,12 @@
 
 enum ftc_matching_what {
     FTC_MATCHING_EAGER,
-    FTC_MATCHING_READY,
+    FTC_MATCHING_READY, /* from here on, to WITHDRAW, they want an answer (P4) */
     FTC_MATCHING_PULL,
     FTC_MATCHING_DATA,
+    FTC_MATCHING_WITHDRAW,
     FTC_MATCHING_END,
     FTC_MATCHING_CREDIT,
-    FTC_MATCHING_WITHDRAW,
     FTC_MATCHING_WITHDRAWN,
     FTC_MATCHING_KEPT,
     FTC_MATCHING_LEFT,
@@ -48,7 +48,6 @@ struct ftc_matching_peer {
     struct ftc_link posted;    /* receives from this rank that have taken no message */
     struct ftc_link arrivals;  /* its unexpected messages */
     struct ftc_link announced; /* sends to it by READY */
-    struct ftc_link withdrawn; /* P10: sends to it that had ended, and wait for an answer */
     struct ftc_link pulling;  /* receives that take a message by P5; and those that are void (P6) */
     uint64_t sent, received;  /* numbers of the next messages */
     uint64_t spent, returned; /* P3: of messages to it, and what it has given back */
@@ -56,6 +55,7 @@ struct ftc_matching_peer {
     uint64_t came;            /* P3: of messages from it, taken or not */
     uint64_t failure;         /* P8: its failure is number ..., from 1 on; 0: it has not failed */
     bool recognized;          /* P8 */
+    struct ftc_link withdrawn; /* P10: sends to it that had ended, and wait for an answer */
 };
 
 struct ftc_matching {
@@ -137,9 +137,9 @@ int ftc_matching_take_withdraw(struct ftc_matching *m, struct ftc_matching_peer 
 /* WITHDRAWN, KEPT or LEFT. */
 int ftc_matching_take_answer(struct ftc_matching *m, struct ftc_matching_peer *peer,
                              const struct ftc_matching_message *message);
-/* A message that comes after a revoke or a free, or from a failed rank. It is dropped. */
+/* A message that comes after a revoke or a free. It is dropped. */
 int ftc_matching_take_late(struct ftc_matching *m, struct ftc_matching_peer *peer, int from,
-                           const struct ftc_buffer *buffer);
+                           const struct ftc_matching_message *message);
 
 /* --- outputs.c --- */
 /* Puts a message out. `buffer` has its bytes, if it is a DATA. `message->taken` is filled in. */

@@ -28,11 +28,6 @@ _Static_assert((int)HEAD % FTC_VALUE_ALIGNMENT == 0, "the bytes of EAGER need no
 
 #define FIRST_ROOM 16
 
-/* P4: the messages that want an answer, as bits. */
-#define URGENT                                                                                     \
-    (1u << FTC_MATCHING_READY | 1u << FTC_MATCHING_PULL | 1u << FTC_MATCHING_DATA |                \
-     1u << FTC_MATCHING_WITHDRAW)
-
 static size_t fixed_size(enum ftc_matching_what what)
 {
     switch (what) {
@@ -141,7 +136,7 @@ FTC_HOT int ftc_matching_put(struct ftc_matching *m, struct ftc_matching_peer *p
         return FTC_ERR_NOMEM;
     output->to = to;
     output->ready = message->what == FTC_MATCHING_READY;
-    output->urgent = (URGENT >> message->what & 1) != 0;
+    output->urgent = message->what >= FTC_MATCHING_READY && message->what <= FTC_MATCHING_WITHDRAW;
     output->head_size = encode(m, message, output->head);
     output->size = message->length;
     output->bytes = message->bytes;

@@ -4,13 +4,10 @@
 #include "base/error.h"
 #include "collectives/point_to_point/internal.h"
 
-struct ftc_matching_peer *ftc_matching_peer(struct ftc_matching *m, int rank)
+static struct ftc_matching_peer *make_peer(struct ftc_matching *m, int rank)
 {
-    struct ftc_matching_peer *peer = m->peers[rank];
+    struct ftc_matching_peer *peer = calloc(1, sizeof(*peer));
 
-    if (peer != NULL)
-        return peer;
-    peer = calloc(1, sizeof(*peer));
     if (peer == NULL)
         return NULL;
     ftc_link_init(&peer->posted);
@@ -20,6 +17,13 @@ struct ftc_matching_peer *ftc_matching_peer(struct ftc_matching *m, int rank)
     ftc_link_init(&peer->pulling);
     m->peers[rank] = peer;
     return peer;
+}
+
+struct ftc_matching_peer *ftc_matching_peer(struct ftc_matching *m, int rank)
+{
+    struct ftc_matching_peer *peer = m->peers[rank];
+
+    return peer != NULL ? peer : make_peer(m, rank);
 }
 
 struct ftc_transfer *ftc_transfer_find(struct ftc_link *list, uint64_t number)

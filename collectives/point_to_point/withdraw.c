@@ -95,12 +95,9 @@ int ftc_matching_take_withdraw(struct ftc_matching *m, struct ftc_matching_peer 
 }
 
 int ftc_matching_take_late(struct ftc_matching *m, struct ftc_matching_peer *peer, int from,
-                           const struct ftc_buffer *buffer)
+                           const struct ftc_matching_message *message)
 {
-    struct ftc_matching_message message;
-
-    if (!ftc_matching_decode(m, buffer, &message) || message.what != FTC_MATCHING_WITHDRAW ||
-        FTC_MATCHING_MUTATED(LEFT_UNANSWERED))
+    if (message->what != FTC_MATCHING_WITHDRAW || FTC_MATCHING_MUTATED(LEFT_UNANSWERED))
         return FTC_SUCCESS;
-    return ftc_matching_say(m, peer, from, FTC_MATCHING_LEFT, message.number);
+    return ftc_matching_say(m, peer, from, FTC_MATCHING_LEFT, message->number);
 }
