@@ -71,7 +71,7 @@ extern "C" {
     X(FTC_ERR_REVOKED, -24, "the communicator was revoked")                                        \
     X(FTC_ERR_RANK_FAILED, -25, "the other rank of the message failed")                            \
     X(FTC_ERR_TRUNCATED, -26, "the message is longer than the buffer")                             \
-    X(FTC_ERR_CANCELLED, -27, "the receive was cancelled")                                         \
+    X(FTC_ERR_CANCELLED, -27, "the message was cancelled")                                         \
     X(FTC_ERR_FENCED, -30, "this process was declared failed")                                     \
     X(FTC_ERR_MISMATCH, -31, "ranks disagree about which collective they are in")
 
@@ -922,9 +922,12 @@ FTC_API int ftc_imrecv(void *buffer, size_t count, ftc_type type, ftc_matched **
                        ftc_request **request);
 
 /*
- * Withdraw a receive that has taken no message: its request ends with FTC_ERR_CANCELLED. Otherwise,
- * and for a send, nothing changes: the request ends as it would have ended. In each case it still
- * has to be waited for. The call is local and does not wait.
+ * Withdraw a receive that has taken no message, or a send whose message no receive and no matched
+ * probe has taken: its request ends with FTC_ERR_CANCELLED, and nobody receives the message.
+ * Otherwise the request ends as it would have ended. In each case it still has to be waited for.
+ * The call does not wait. The wait for a cancelled send ends also if no receive is ever called: it
+ * waits for the answer of the other rank alone. A message that ftc_probe() has found may be
+ * withdrawn before it is received.
  * Errors: FTC_ERR_ARG (also: the request is of a collective), FTC_ERR_STATE.
  */
 FTC_API int ftc_cancel(ftc_request *request);

@@ -98,9 +98,21 @@ static int take_message(struct ftc_matching *m, struct ftc_matching_peer *peer, 
         return ftc_matching_take_data(m, peer, message);
     case FTC_MATCHING_END:
         return ftc_matching_take_end(m, peer, message);
+    case FTC_MATCHING_WITHDRAW:
+        return ftc_matching_take_withdraw(m, peer, from, message);
+    case FTC_MATCHING_WITHDRAWN:
+    case FTC_MATCHING_KEPT:
+    case FTC_MATCHING_LEFT:
+        return ftc_matching_take_answer(m, peer, message);
     default:
         return FTC_SUCCESS;
     }
+}
+
+static int broken(const struct ftc_buffer *buffer, int from)
+{
+    return ftc_error_set(FTC_ERR_PROTO, "%zu bytes of rank %d are no message of its kind",
+                         buffer->size, from);
 }
 
 static int receive(struct ftc_matching *m, int from, struct ftc_buffer *buffer)
@@ -110,12 +122,14 @@ static int receive(struct ftc_matching *m, int from, struct ftc_buffer *buffer)
 
     if (peer == NULL)
         return FTC_ERR_NOMEM;
-    if (m->over || peer->failure != 0)
+    if (peer->failure != 0)
         return FTC_SUCCESS;
-    if (!ftc_matching_decode(m, buffer, &message) || message.taken < peer->returned ||
-        message.taken > peer->spent)
-        return ftc_error_set(FTC_ERR_PROTO, "%zu bytes of rank %d are no message of its kind",
-                             buffer->size, from);
+    if (!ftc_matching_decode(m, buffer, &message))
+        return m->over ? FTC_SUCCESS : broken(buffer, from);
+    if (m->over)
+        return ftc_matching_take_late(m, peer, from, &message);
+    if (message.taken < peer->returned || message.taken > peer->spent)
+        return broken(buffer, from);
     peer->returned = message.taken;
     return take_message(m, peer, from, &message, buffer);
 }

@@ -1,4 +1,5 @@
-/* How transfers end before their time: failures (P7, P8), cancel (P10), revoke and free (P11). */
+/* How transfers end before their time: failures (P7, P8), revoke and free (P11). withdraw.c has
+ * cancels. */
 #include "base/error.h"
 #include "collectives/point_to_point/internal.h"
 
@@ -44,6 +45,8 @@ int ftc_matching_notice(struct ftc_matching *m, int rank)
     m->others--;
     if (!FTC_MATCHING_MUTATED(SEND_FORGOTTEN))
         end_all(m, &peer->announced, FTC_ERR_RANK_FAILED);
+    if (!FTC_MATCHING_MUTATED(WITHDRAWAL_FORGOTTEN)) /* P10: they had ended */
+        end_all(m, &peer->withdrawn, FTC_SUCCESS);
     if (!FTC_MATCHING_MUTATED(RECEIVE_FORGOTTEN))
         end_all(m, &peer->posted, FTC_ERR_RANK_FAILED);
     if (!FTC_MATCHING_MUTATED(COPY_FORGOTTEN)) {
@@ -93,21 +96,6 @@ bool ftc_matching_interrupts(struct ftc_matching *m, struct ftc_transfer *t)
     return true;
 }
 
-/* The message of a send to this rank itself, which no receive has taken; NULL: there is none. */
-static struct ftc_arrival *own_arrival(struct ftc_matching *m, const struct ftc_transfer *t)
-{
-    struct ftc_matching_peer *peer = m->peers[m->set.self];
-
-    if (!t->sends || t->rank != m->set.self || ftc_transfer_has_ended(t))
-        return NULL;
-    for (struct ftc_link *link = peer->arrivals.next; link != &peer->arrivals; link = link->next) {
-        struct ftc_arrival *arrival = (struct ftc_arrival *)(void *)link;
-        if (arrival->message.number == t->number)
-            return arrival;
-    }
-    return NULL;
-}
-
 /* Has a receive of this rank taken the message of this send to it? Then it copies it. */
 static bool copies_own(const struct ftc_matching *m, const struct ftc_transfer *send)
 {
@@ -127,25 +115,13 @@ bool ftc_matching_waits_for_self(struct ftc_matching *m, const struct ftc_transf
     return t->sends ? !copies_own(m, t) : !has_taken(t);
 }
 
-/* --- cancel, revoke, free --- */
-
-bool ftc_matching_cancel(struct ftc_matching *m, struct ftc_transfer *t)
-{
-    struct ftc_arrival *own = own_arrival(m, t);
-
-    if (ftc_transfer_has_ended(t) || (t->sends && own == NULL) ||
-        (has_taken(t) && !FTC_MATCHING_MUTATED(TAKEN_CANCELLED)))
-        return false;
-    if (own != NULL && !FTC_MATCHING_MUTATED(OWN_STAYS))
-        ftc_arrival_drop(m, own);
-    ftc_transfer_end(m, t, FTC_ERR_CANCELLED);
-    return true;
-}
+/* --- revoke, free --- */
 
 static void revoke_peer(struct ftc_matching *m, struct ftc_matching_peer *peer)
 {
     if (!FTC_MATCHING_MUTATED(REVOKE_FORGETS))
         end_all(m, &peer->announced, FTC_ERR_REVOKED);
+    end_all(m, &peer->withdrawn, FTC_SUCCESS);
     end_all(m, &peer->posted, FTC_ERR_REVOKED);
     end_all(m, &peer->pulling, FTC_ERR_REVOKED);
 }

@@ -1,6 +1,7 @@
 /* The inside of the matching engine, for its own files: matching.c (life, transfers that start),
- * arrive.c (messages that come), end.c (failures, revoke), match.c (which message goes to which
- * receive), rendezvous.c (the bytes of large messages), outputs.c (messages that go), peer.c. */
+ * arrive.c (messages that come), end.c (failures, revoke), withdraw.c (cancels), match.c (which
+ * message goes to which receive), rendezvous.c (the bytes of large messages), outputs.c (messages
+ * that go), peer.c. */
 #ifndef FTC_COLLECTIVES_POINT_TO_POINT_INTERNAL_H
 #define FTC_COLLECTIVES_POINT_TO_POINT_INTERNAL_H
 
@@ -9,11 +10,15 @@
 
 enum ftc_matching_what {
     FTC_MATCHING_EAGER,
-    FTC_MATCHING_READY,
+    FTC_MATCHING_READY, /* from here on, to WITHDRAW, they want an answer (P4) */
     FTC_MATCHING_PULL,
     FTC_MATCHING_DATA,
+    FTC_MATCHING_WITHDRAW,
     FTC_MATCHING_END,
     FTC_MATCHING_CREDIT,
+    FTC_MATCHING_WITHDRAWN,
+    FTC_MATCHING_KEPT,
+    FTC_MATCHING_LEFT,
     FTC_MATCHING_WHATS
 };
 
@@ -50,6 +55,7 @@ struct ftc_matching_peer {
     uint64_t came;            /* P3: of messages from it, taken or not */
     uint64_t failure;         /* P8: its failure is number ..., from 1 on; 0: it has not failed */
     bool recognized;          /* P8 */
+    struct ftc_link withdrawn; /* P10: sends to it that had ended, and wait for an answer */
 };
 
 struct ftc_matching {
@@ -83,6 +89,11 @@ static inline struct ftc_transfer *ftc_transfer_of(struct ftc_link *link)
 {
     return (struct ftc_transfer *)(void *)link;
 }
+/* The transfer of this list that has the message `number`; NULL: none. */
+struct ftc_transfer *ftc_transfer_find(struct ftc_link *list, uint64_t number);
+
+/* P12: the message speaks of another one that it must not speak of. */
+int ftc_matching_unknown(const struct ftc_matching_message *message);
 
 /* --- match.c --- */
 /* The receive that takes this message; NULL: none. */
@@ -114,6 +125,21 @@ int ftc_matching_take_data(struct ftc_matching *m, struct ftc_matching_peer *pee
                            const struct ftc_matching_message *message);
 int ftc_matching_take_end(struct ftc_matching *m, struct ftc_matching_peer *peer,
                           const struct ftc_matching_message *message);
+
+/* --- withdraw.c (P10) --- */
+/* A send is cancelled. */
+int ftc_matching_withdraw(struct ftc_matching *m, struct ftc_transfer *t);
+/* All bytes of a send by READY are gone, or its receiver wants no more. */
+void ftc_matching_sent(struct ftc_matching *m, struct ftc_matching_peer *peer,
+                       struct ftc_transfer *t);
+int ftc_matching_take_withdraw(struct ftc_matching *m, struct ftc_matching_peer *peer, int from,
+                               const struct ftc_matching_message *message);
+/* WITHDRAWN, KEPT or LEFT. */
+int ftc_matching_take_answer(struct ftc_matching *m, struct ftc_matching_peer *peer,
+                             const struct ftc_matching_message *message);
+/* A message that comes after a revoke or a free. It is dropped. */
+int ftc_matching_take_late(struct ftc_matching *m, struct ftc_matching_peer *peer, int from,
+                           const struct ftc_matching_message *message);
 
 /* --- outputs.c --- */
 /* Puts a message out. `buffer` has its bytes, if it is a DATA. `message->taken` is filled in. */

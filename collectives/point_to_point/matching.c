@@ -1,5 +1,5 @@
-/* The matching engine: its life, and transfers that start. match.c, arrive.c, rendezvous.c, end.c
- * and outputs.c have the rest. */
+/* The matching engine: its life, and transfers that start or are cancelled. match.c, arrive.c,
+ * rendezvous.c, withdraw.c, end.c and outputs.c have the rest. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -169,6 +169,17 @@ int ftc_matching_copied(struct ftc_matching *m, struct ftc_transfer *t, enum ftc
     int rc = ftc_matching_take_copy(m, t, result);
 
     return rc == FTC_SUCCESS ? ftc_matching_take_own(m) : rc;
+}
+
+int ftc_matching_cancel(struct ftc_matching *m, struct ftc_transfer *t)
+{
+    if (t->sends) {
+        int rc = ftc_matching_withdraw(m, t);
+        return rc == FTC_SUCCESS ? ftc_matching_take_own(m) : rc;
+    }
+    if (!ftc_transfer_has_ended(t) && (t->from < 0 || FTC_MATCHING_MUTATED(TAKEN_CANCELLED)))
+        ftc_transfer_end(m, t, FTC_ERR_CANCELLED);
+    return FTC_SUCCESS;
 }
 
 /* --- looking in --- */

@@ -47,7 +47,11 @@ struct ftc_matching_settings {
     struct ftc_buffer_pool *pool; /* for DATA; NULL: none */
 };
 
-enum ftc_transfer_state { FTC_TRANSFER_UNDER_WAY, FTC_TRANSFER_ENDED };
+enum ftc_transfer_state {
+    FTC_TRANSFER_UNDER_WAY,
+    FTC_TRANSFER_WITHDRAWING, /* under way, too: its receiver has to answer a cancel (P10) */
+    FTC_TRANSFER_ENDED
+};
 
 /* A send or a receive. Its owner fills in the first part and keeps it, and the buffer, until it has
  * ended. */
@@ -96,8 +100,9 @@ void ftc_matching_destroy(struct ftc_matching *matching);
 /* Starts a transfer. Its rank is one of the communicator, or a receive has FTC_MATCHING_ANY. It may
  * have ended when this returns. */
 int ftc_matching_start(struct ftc_matching *matching, struct ftc_transfer *transfer);
-/* P10. True: it was withdrawn, and has ended. */
-bool ftc_matching_cancel(struct ftc_matching *matching, struct ftc_transfer *transfer);
+/* P10. A receive, and a send to this rank itself, may have ended when this returns. A send that had
+ * ended as a success may be under way again. */
+int ftc_matching_cancel(struct ftc_matching *matching, struct ftc_transfer *transfer);
 /* Takes in a message of the kind FTC_FRAME_POINT_TO_POINT. */
 int ftc_matching_receive(struct ftc_matching *matching, int from, struct ftc_buffer *message);
 /* P7: `rank` has failed, and nothing that it sent comes any more. */

@@ -35,7 +35,15 @@
     X(LAST_WAITS, "P8: the last member waits for a message of any rank")                           \
     X(TRUNCATED_KEPT, "P9: a message that is too long does not end its send")                      \
     X(TAKEN_CANCELLED, "P10: a receive that has taken a message is cancelled")                     \
-    X(OWN_STAYS, "P10: the message of a cancelled send stays")                                     \
+    X(WITHDRAWN_STAYS, "P10: a withdrawn message stays")                                           \
+    X(TAKEN_WITHDRAWN, "P10: a message that was taken is withdrawn")                               \
+    X(CREDIT_WITHDRAWN, "P10: the credit of a withdrawn message is lost")                          \
+    X(UNANSWERED, "P10: a cancel is not answered")                                                 \
+    X(UNASKED, "P10: a send that has ended is cancelled without an answer")                        \
+    X(END_OVERTAKES, "P10: END ends a send that is being withdrawn")                               \
+    X(WITHDRAWAL_FORGOTTEN, "P10: a notice does not end the withdrawal of a send")                 \
+    X(LEFT_UNANSWERED, "P10: a rank that has left does not answer a cancel")                       \
+    X(LEFT_CANCELS, "P10: a send that had ended is cancelled, since its receiver has left")        \
     X(REVOKE_FORGETS, "P11: a revoke does not end sends")                                          \
     X(MATCHED_FORGOTTEN, "P13: a receive of a matched message looks for another one")
 

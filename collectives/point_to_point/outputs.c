@@ -136,8 +136,7 @@ FTC_HOT int ftc_matching_put(struct ftc_matching *m, struct ftc_matching_peer *p
         return FTC_ERR_NOMEM;
     output->to = to;
     output->ready = message->what == FTC_MATCHING_READY;
-    output->urgent =
-        output->ready || message->what == FTC_MATCHING_PULL || message->what == FTC_MATCHING_DATA;
+    output->urgent = message->what >= FTC_MATCHING_READY && message->what <= FTC_MATCHING_WITHDRAW;
     output->head_size = encode(m, message, output->head);
     output->size = message->length;
     output->bytes = message->bytes;

@@ -1,23 +1,43 @@
-/* The state for each rank, and the end of a transfer. */
+/* The state for each rank; transfers by their numbers, and their end. */
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "collectives/point_to_point/internal.h"
 
-struct ftc_matching_peer *ftc_matching_peer(struct ftc_matching *m, int rank)
+static struct ftc_matching_peer *make_peer(struct ftc_matching *m, int rank)
 {
-    struct ftc_matching_peer *peer = m->peers[rank];
+    struct ftc_matching_peer *peer = calloc(1, sizeof(*peer));
 
-    if (peer != NULL)
-        return peer;
-    peer = calloc(1, sizeof(*peer));
     if (peer == NULL)
         return NULL;
     ftc_link_init(&peer->posted);
     ftc_link_init(&peer->arrivals);
     ftc_link_init(&peer->announced);
+    ftc_link_init(&peer->withdrawn);
     ftc_link_init(&peer->pulling);
     m->peers[rank] = peer;
     return peer;
+}
+
+struct ftc_matching_peer *ftc_matching_peer(struct ftc_matching *m, int rank)
+{
+    struct ftc_matching_peer *peer = m->peers[rank];
+
+    return peer != NULL ? peer : make_peer(m, rank);
+}
+
+struct ftc_transfer *ftc_transfer_find(struct ftc_link *list, uint64_t number)
+{
+    for (struct ftc_link *link = list->next; link != list; link = link->next)
+        if (ftc_transfer_of(link)->number == number)
+            return ftc_transfer_of(link);
+    return NULL;
+}
+
+int ftc_matching_unknown(const struct ftc_matching_message *message)
+{
+    return ftc_error_set(FTC_ERR_PROTO, "message %llu, which is spoken of, is not under way",
+                         (unsigned long long)message->number);
 }
 
 /* P6: the mark is cleared before the owner can learn that the transfer has ended, and before it can

@@ -15,21 +15,6 @@ uint64_t ftc_matching_mark(const struct ftc_matching *m, int to, uint64_t number
     return ftc_mix(ftc_mix(m->set.communicator + ((uint64_t)to << 40)) ^ number) | 1;
 }
 
-/* A transfer of this list by the number of its message. */
-static struct ftc_transfer *find(struct ftc_link *list, uint64_t number)
-{
-    for (struct ftc_link *link = list->next; link != list; link = link->next)
-        if (ftc_transfer_of(link)->number == number)
-            return ftc_transfer_of(link);
-    return NULL;
-}
-
-static int unknown(const struct ftc_matching_message *message)
-{
-    return ftc_error_set(FTC_ERR_PROTO, "message %llu, which is spoken of, is not under way",
-                         (unsigned long long)message->number);
-}
-
 /* --- the receiver copies --- */
 
 static bool is_mark_due(const struct ftc_transfer *t)
@@ -149,11 +134,11 @@ static int send_part(struct ftc_matching *m, struct ftc_matching_peer *peer, str
 int ftc_matching_take_pull(struct ftc_matching *m, struct ftc_matching_peer *peer,
                            const struct ftc_matching_message *message)
 {
-    struct ftc_transfer *t = find(&peer->announced, message->number);
+    struct ftc_transfer *t = ftc_transfer_find(&peer->announced, message->number);
     int rc = FTC_SUCCESS;
 
     if (t == NULL || t->rank == m->set.self)
-        return unknown(message);
+        return ftc_matching_unknown(message);
     if (message->size <= t->bound || message->size > t->size)
         return ftc_error_set(FTC_ERR_PROTO, "%llu bytes of a message are not to be had",
                              (unsigned long long)message->size);
@@ -161,18 +146,18 @@ int ftc_matching_take_pull(struct ftc_matching *m, struct ftc_matching_peer *pee
     while (rc == FTC_SUCCESS && t->moved < t->bound)
         rc = send_part(m, peer, t);
     if (rc == FTC_SUCCESS && t->moved == t->size)
-        ftc_transfer_end(m, t, FTC_SUCCESS);
+        ftc_matching_sent(m, peer, t);
     return rc;
 }
 
 int ftc_matching_take_end(struct ftc_matching *m, struct ftc_matching_peer *peer,
                           const struct ftc_matching_message *message)
 {
-    struct ftc_transfer *t = find(&peer->announced, message->number);
+    struct ftc_transfer *t = ftc_transfer_find(&peer->announced, message->number);
 
     if (t == NULL)
-        return unknown(message);
-    ftc_transfer_end(m, t, FTC_SUCCESS);
+        return ftc_matching_unknown(message);
+    ftc_matching_sent(m, peer, t);
     return FTC_SUCCESS;
 }
 
@@ -192,10 +177,10 @@ static int finish_parts(struct ftc_matching *m, struct ftc_matching_peer *peer,
 int ftc_matching_take_data(struct ftc_matching *m, struct ftc_matching_peer *peer,
                            const struct ftc_matching_message *message)
 {
-    struct ftc_transfer *t = find(&peer->pulling, message->number);
+    struct ftc_transfer *t = ftc_transfer_find(&peer->pulling, message->number);
 
     if (t == NULL)
-        return unknown(message);
+        return ftc_matching_unknown(message);
     if (message->size != t->moved || message->length == 0 || message->length > t->bound - t->moved)
         return ftc_error_set(FTC_ERR_PROTO, "a part of %zu bytes was not asked for",
                              message->length);

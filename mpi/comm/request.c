@@ -31,6 +31,8 @@ void *ftc_mpi_request_new(const struct ftc_mpi_operation *operation, struct ftc_
 void ftc_mpi_request_release(struct ftc_mpi_request *r)
 {
     struct ftc_mpi_comm *comm = r->comm;
+    if (r->buffered > 0 && !ftc_mpi_object_drop(&r->object))
+        return;
     if (r->operation->release != NULL)
         r->operation->release(r);
     if (r->operation->release == NULL && !ftc_mpi_process.multiple &&
@@ -333,10 +335,12 @@ int ftc_mpi_start(MPI_Request *request)
     return rc == MPI_SUCCESS ? rc : ftc_mpi_error_on(r->comm, rc);
 }
 
-static int cancel(struct ftc_mpi_request *r)
+int ftc_mpi_request_cancel(struct ftc_mpi_request *r, bool all)
 {
     ftc_mpi_comm_enter(r->comm);
-    int rc = r->operation->cancel(r);
+    int rc = all ? r->operation->cancel(r) : MPI_SUCCESS;
+    if (!all && r->native[0] != NULL)
+        ftc_cancel(r->native[0]);
     ftc_mpi_comm_leave(r->comm);
     return rc;
 }
@@ -347,7 +351,7 @@ int ftc_mpi_cancel(MPI_Request *request)
     int rc = open_request(*request, &r);
     if (rc == MPI_SUCCESS && (r == NULL || !r->active || r->operation->cancel == NULL))
         rc = ftc_mpi_error(MPI_ERR_REQUEST, "this is no request of a message that is under way");
-    return rc == MPI_SUCCESS && !r->ended ? cancel(r) : rc;
+    return rc == MPI_SUCCESS && !r->ended ? ftc_mpi_request_cancel(r, true) : rc;
 }
 
 /* A collective operation that is under way cannot be given up (MPI 5.0, 6.12): it is waited for. */
@@ -395,14 +399,15 @@ size_t ftc_mpi_requests_reap(enum ftc_mpi_reap how)
     for (; r != NULL; r = next) {
         next = r->next;
         bool last = how == FTC_MPI_REAP_LAST && !atomic_load(&r->outside);
-        if (last && !r->ended)
-            cancel(r);
+        bool held = atomic_load(&r->object.references) > 1; /* it may be cancelled */
+        if (last)
+            ftc_mpi_request_cancel(r, false);
         if (last || (how == FTC_MPI_REAP_BUFFERED && r->buffered > 0))
             wait_for(r);
-        if (has_ended(r, false)) {
+        if ((how != FTC_MPI_REAP || !held) && has_ended(r, false)) {
             ftc_mpi_request_release(r);
         } else {
-            buffered += r->buffered;
+            buffered += held ? 0 : r->buffered;
             keep(r);
         }
     }

@@ -54,7 +54,10 @@ int ftc_mpi_request_started(struct ftc_mpi_request *request, int rc, MPI_Request
 int ftc_mpi_request_give(struct ftc_mpi_request *request, MPI_Request *handle);
 /* The same; with handle == NULL it waits for the end. */
 int ftc_mpi_request_run(struct ftc_mpi_request *request, MPI_Request *handle);
+/* One with bytes of a buffered send only when nothing else refers to it. */
 void ftc_mpi_request_release(struct ftc_mpi_request *request);
+/* Cancels all of it, or its receive alone. */
+int ftc_mpi_request_cancel(struct ftc_mpi_request *request, bool all);
 /* A request that was started, and that the program will not wait for. */
 void ftc_mpi_request_give_up(struct ftc_mpi_request *request);
 /* Wait for the requests, or test them: what MPI_Wait(), Waitall(), Waitany() and Waitsome() do, and
@@ -67,8 +70,7 @@ int ftc_mpi_end_some(int count, MPI_Request requests[], bool wait, int *outcount
                      MPI_Status *statuses);
 
 /* Frees those that were given up and have ended. Before that it waits for the buffered ones, or, as
- * the last thing, cancels all and waits for them. Returns the bytes of buffered sends that are
- * left. */
+ * the last thing, cancels receives and waits for all. Returns the bytes of buffered sends left. */
 enum ftc_mpi_reap { FTC_MPI_REAP, FTC_MPI_REAP_BUFFERED, FTC_MPI_REAP_LAST };
 size_t ftc_mpi_requests_reap(enum ftc_mpi_reap how);
 

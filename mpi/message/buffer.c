@@ -12,11 +12,9 @@ int ftc_mpi_buffer_check(size_t bytes)
     if (ftc_mpi_process.buffer.at == MPI_BUFFER_AUTOMATIC ||
         used + bytes <= (size_t)ftc_mpi_process.buffer.size)
         return MPI_SUCCESS;
-    return ftc_mpi_error(
-        MPI_ERR_BUFFER,
-        "a send needs %zu bytes of the attached buffer, which has %lld; sends that "
-        "have not ended use %zu",
-        bytes, (long long)ftc_mpi_process.buffer.size, used);
+    return ftc_mpi_error(MPI_ERR_BUFFER,
+                         "a send needs %zu bytes of the attached buffer of %lld, and %zu are used",
+                         bytes, (long long)ftc_mpi_process.buffer.size, used);
 }
 
 int ftc_mpi_buffer_attach(void *buffer, MPI_Count size)

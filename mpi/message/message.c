@@ -1,5 +1,4 @@
-/* Sends and receives. To ftcoll they are bytes: packed ones, where the elements do not lie side by
- * side. */
+/* Sends and receives. To ftcoll they are bytes, packed ones where elements do not lie together. */
 #include "mpi/message/message.h"
 
 #include "mpi/call/side.h"
@@ -13,6 +12,7 @@ struct transfer {
     struct ftc_mpi_request request; /* it comes first */
     enum ftc_mpi_call_kind kind;
     int dest, sendtag, source, recvtag;
+    MPI_Request behind;   /* what a buffered send has left behind, and may cancel; NULL: nothing */
     ftc_matched *matched; /* what it receives; NULL: it looks for a message */
     struct ftc_mpi_side send, recv;
 };
@@ -53,7 +53,6 @@ static int leave_behind(struct transfer *t)
 {
     struct transfer *copy =
         ftc_mpi_request_new(t->request.operation, t->request.comm, sizeof *copy);
-    MPI_Request handle;
     if (copy == NULL)
         return ftc_mpi_no_memory();
     copy->kind = FTC_MPI_SEND;
@@ -66,11 +65,13 @@ static int leave_behind(struct transfer *t)
         MPI_BSEND_OVERHEAD + (size_t)ftc_mpi_packed(t->send.type, t->send.count);
     int rc = ftc_mpi_buffer_check(copy->request.buffered);
     if (rc == MPI_SUCCESS)
-        rc = ftc_mpi_request_give(&copy->request, &handle);
+        rc = ftc_mpi_request_give(&copy->request, &t->behind);
     else
         ftc_mpi_request_release(&copy->request);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS) {
+        ftc_mpi_object_hold(&copy->request.object);
         ftc_mpi_request_give_up(&copy->request);
+    }
     return rc;
 }
 
@@ -138,11 +139,12 @@ static int finish_transfer(struct ftc_mpi_request *request, int error)
         rc = rc == MPI_SUCCESS ? whole : rc;
     }
     ftc_mpi_status_set_cancelled(&request->status, cancelled);
-    if (t->send.packed != NULL || t->recv.packed != NULL) {
-        free(t->send.packed);
-        free(t->recv.packed);
-        t->send.packed = t->recv.packed = NULL;
-    }
+    if (t->behind != NULL)
+        ftc_mpi_request_release((struct ftc_mpi_request *)t->behind);
+    t->behind = NULL;
+    free(t->send.packed);
+    free(t->recv.packed);
+    t->send.packed = t->recv.packed = NULL;
     return rc;
 }
 
@@ -160,6 +162,19 @@ int ftc_mpi_message_cancel(struct ftc_mpi_request *request)
         if (request->native[i] != NULL)
             error = ftc_cancel(request->native[i]);
     return ftc_mpi_error_from(error);
+}
+
+/* A buffered send takes back what it has left behind. */
+static int cancel_transfer(struct ftc_mpi_request *request)
+{
+    struct transfer *t = (struct transfer *)request, *copy = (struct transfer *)t->behind;
+    if (copy != NULL && copy->request.native[1] != NULL) {
+        request->native[1] = copy->request.native[1];
+        t->send.packed = copy->send.packed;
+        copy->request.native[1] = NULL;
+        copy->send.packed = NULL;
+    }
+    return ftc_mpi_message_cancel(request);
 }
 
 /* --- the call --- */
@@ -228,7 +243,7 @@ static void take_matched(struct transfer *t, struct ftc_mpi_matched *matched, MP
 static int make(const struct ftc_mpi_message *m, bool persistent, struct transfer **out)
 {
     static const struct ftc_mpi_operation operation = {start_transfer, finish_transfer,
-                                                       release_transfer, ftc_mpi_message_cancel};
+                                                       release_transfer, cancel_transfer};
     struct ftc_mpi_comm *comm;
     struct ftc_mpi_matched *matched;
     int rc = open_comm(m, &comm, &matched);
@@ -276,7 +291,7 @@ int ftc_mpi_message_run(const struct ftc_mpi_message *m)
         return rc;
     rc = ftc_mpi_end_one(&request, true, &cancelled, &status);
     if (rc == MPIX_ERR_PROC_FAILED_PENDING) {
-        ftc_mpi_cancel(&request);
+        ftc_mpi_request_cancel((struct ftc_mpi_request *)request, false);
         rc = ftc_mpi_end_one(&request, true, &cancelled, &status);
         ftc_mpi_test_cancelled(&status, &cancelled);
         if (rc == MPI_SUCCESS && cancelled)

@@ -95,8 +95,7 @@ static int measure(const char *datarep, const struct ftc_mpi_type *type, MPI_Cou
 {
     if (strcmp(datarep, "external32") != 0)
         return ftc_mpi_error(MPI_ERR_UNSUPPORTED_DATAREP,
-                             "the representation is \"%s\", and only "
-                             "external32 is provided",
+                             "the representation is \"%s\", and only external32 is provided",
                              datarep);
     int rc = ftc_mpi_type_check(type, count);
     *size = 0;

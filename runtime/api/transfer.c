@@ -27,7 +27,8 @@ int ftc_transfer_explain(struct ftc_comm *comm, const struct ftc_transfer *t, in
         return ftc_error_set(rc, "the message of rank %d has %zu bytes, and there is room for %zu",
                              t->from, t->bytes, t->size);
     case FTC_ERR_CANCELLED:
-        return ftc_error_set(rc, "the receive was cancelled before it took a message");
+        return ftc_error_set(rc, t->sends ? "the send was cancelled before its message was taken"
+                                          : "the receive was cancelled before it took a message");
     case FTC_ERR_RANK_FAILED:
         break;
     default:

@@ -394,7 +394,12 @@ FTC_HOT bool ftc_comm_await_lightly(struct ftc_comm *comm, const struct ftc_tran
 
 bool ftc_comm_cancel_transfer(struct ftc_comm *comm, struct ftc_transfer *transfer)
 {
-    return ftc_matching_cancel(matching_of(comm), transfer);
+    struct ftc_matching *matching = matching_of(comm);
+    uint64_t ended = ftc_matching_ended(matching);
+
+    ftc_progress_must(comm->process, ftc_matching_cancel(matching, transfer));
+    settle(comm, ended);
+    return ftc_transfer_has_ended(transfer) && transfer->status == FTC_ERR_CANCELLED;
 }
 
 /* P8: the snapshots are the caller's, so they are looked at when the caller waits. */

@@ -60,9 +60,12 @@ static void report(const struct ftc_seeded *seeded)
     printf("  %" PRIu64 " deaths, %" PRIu64 " revokes; transfers that ended so: %" PRIu64
            " and %" PRIu64 "\n",
            s->deaths, s->revokes, s->failed, s->revoked);
-    printf("  %" PRIu64 " cancelled, %" PRIu64 " waits interrupted, %" PRIu64
-           " transfers without a partner\n",
-           s->cancelled, s->interrupted, s->left);
+    printf("  %" PRIu64 " cancelled, %" PRIu64
+           " of these withdrawn by their receivers, which kept %" PRIu64 "; %" PRIu64
+           " ranks left\n",
+           s->cancelled, s->withdrawn, s->kept, s->left);
+    printf("  %" PRIu64 " waits interrupted, %" PRIu64 " transfers without a partner\n",
+           s->interrupted, s->lonely);
 }
 
 int ftc_command_messages(int argc, char **argv)

@@ -102,6 +102,7 @@ static void draw_faults(struct ftc_messages_story *s)
     s->lossy = below(s, 2) == 0;
     s->revoke = below(s, 4) == 0 ? 1 + below(s, 100) : 0;
     s->cancels = below(s, 3) == 0;
+    s->leaves = below(s, 3) == 0;
 }
 
 void ftc_messages_draw(struct ftc_messages_story *story, uint64_t seed)

@@ -20,7 +20,8 @@ static bool fits(const struct ftc_transfer *receive, int from, const struct ftc_
 
 static bool is_cancelled(const struct ftc_messages_entry *entry)
 {
-    return ftc_transfer_has_ended(&entry->transfer) && entry->transfer.status == FTC_ERR_CANCELLED;
+    return entry->withdrawn || (ftc_transfer_has_ended(&entry->transfer) &&
+                                entry->transfer.status == FTC_ERR_CANCELLED);
 }
 
 static bool is_under_way(const struct ftc_messages_entry *entry)
@@ -28,9 +29,8 @@ static bool is_under_way(const struct ftc_messages_entry *entry)
     return entry->started && !ftc_transfer_has_ended(&entry->transfer);
 }
 
-/* The send of this number from a rank to another; NULL: none. */
-static struct ftc_messages_entry *send_of(struct ftc_messages_world *w, int from, int to,
-                                          uint64_t number)
+struct ftc_messages_entry *ftc_messages_send_of(struct ftc_messages_world *w, int from, int to,
+                                                uint64_t number)
 {
     struct ftc_messages_process *p = &w->process[from];
 
@@ -67,7 +67,7 @@ static void judge_order(struct ftc_messages_world *w, int rank,
 static void judge_match(struct ftc_messages_world *w, int rank, struct ftc_messages_entry *receive)
 {
     const struct ftc_transfer *t = &receive->transfer;
-    struct ftc_messages_entry *send = send_of(w, t->from, rank, t->number);
+    struct ftc_messages_entry *send = ftc_messages_send_of(w, t->from, rank, t->number);
 
     receive->matched = true;
     if (send == NULL || !fits(t, t->from, &send->transfer) || t->got != send->transfer.tag ||
@@ -87,7 +87,7 @@ static void judge_bytes(struct ftc_messages_world *w, int rank,
                         const struct ftc_messages_entry *receive)
 {
     const struct ftc_transfer *t = &receive->transfer;
-    const struct ftc_messages_entry *send = send_of(w, t->from, rank, t->number);
+    const struct ftc_messages_entry *send = ftc_messages_send_of(w, t->from, rank, t->number);
     int index = send == NULL ? -1 : (int)(send - w->process[t->from].entry);
     size_t sound = t->bytes < t->size ? t->bytes : t->size;
 
@@ -119,6 +119,7 @@ static bool has_missed(struct ftc_messages_world *w, int rank,
     for (int i = 0; i < sender->at; i++)
         if (sender->entry[i].transfer.sends && sender->entry[i].transfer.rank == rank &&
             sender->entry[i].arrived && !sender->entry[i].taken &&
+            !is_cancelled(&sender->entry[i]) &&
             fits(&receive->transfer, from, &sender->entry[i].transfer))
             return true;
     return false;
@@ -141,9 +142,30 @@ static void judge_sent(struct ftc_messages_world *w, int rank,
                        const struct ftc_messages_entry *entry)
 {
     const struct ftc_transfer *t = &entry->transfer;
+    const struct ftc_messages_process *to = &w->process[t->rank];
 
     if (t->synchronous && !entry->taken)
         ftc_messages_violate(w, "a synchronous send of rank %d ends, and was not matched", rank);
+    if (entry->withdrawn && to->alive && !w->process[rank].knows)
+        ftc_messages_violate(w, "a send of rank %d succeeds that was withdrawn", rank);
+}
+
+/* P10 */
+static void judge_cancelled(struct ftc_messages_world *w, int rank,
+                            const struct ftc_messages_entry *entry)
+{
+    const struct ftc_transfer *t = &entry->transfer;
+
+    w->sums->cancelled++;
+    if (!entry->cancelled)
+        ftc_messages_violate(w, "a transfer of rank %d was cancelled, but not by it", rank);
+    if (!t->sends)
+        return;
+    const struct ftc_messages_process *to = &w->process[t->rank];
+    if (entry->taken && !to->knows) /* its receive has not succeeded: it would have said so */
+        ftc_messages_violate(w, "a send of rank %d is cancelled that was matched", rank);
+    if (!entry->withdrawn && t->rank != rank && !to->left && !to->knows)
+        ftc_messages_violate(w, "a send of rank %d is cancelled by itself", rank);
 }
 
 static void judge_ended(struct ftc_messages_world *w, int rank, struct ftc_messages_entry *entry)
@@ -153,12 +175,16 @@ static void judge_ended(struct ftc_messages_world *w, int rank, struct ftc_messa
     entry->ended = true;
     ftc_messages_say(w, "rank %d: transfer %d ends with %d", rank,
                      (int)(entry - w->process[rank].entry), t->status);
+    if (entry->succeeded && t->status != FTC_SUCCESS && t->status != FTC_ERR_CANCELLED)
+        ftc_messages_violate(w, "a send of rank %d that had succeeded ends otherwise", rank);
+    entry->succeeded = t->status == FTC_SUCCESS;
     if (t->status == FTC_ERR_RANK_FAILED) {
         judge_failed(w, rank, entry);
-    } else if (t->status == FTC_ERR_REVOKED || t->status == FTC_ERR_CANCELLED) {
-        w->sums->revoked += t->status == FTC_ERR_REVOKED;
-        w->sums->cancelled += t->status == FTC_ERR_CANCELLED;
-        if (t->status == FTC_ERR_REVOKED && !w->process[rank].knows)
+    } else if (t->status == FTC_ERR_CANCELLED) {
+        judge_cancelled(w, rank, entry);
+    } else if (t->status == FTC_ERR_REVOKED) {
+        w->sums->revoked++;
+        if (!w->process[rank].knows)
             ftc_messages_violate(w, "rank %d knows of a revoke that it has not learnt of", rank);
     } else if (t->sends) {
         judge_sent(w, rank, entry);
@@ -227,6 +253,21 @@ static void judge_send_left(struct ftc_messages_world *w, int rank,
         ftc_messages_violate(w, "rank %d sends to rank %d, which has failed, for ever", rank, to);
     else if (entry->taken)
         ftc_messages_violate(w, "a send of rank %d does not end, though it was matched", rank);
+    else if (atomic_load(&entry->transfer.state) == FTC_TRANSFER_WITHDRAWING)
+        ftc_messages_violate(w, "a cancelled send of rank %d does not end", rank);
+}
+
+/* P3: a sender whose messages were all taken lacks less than half of its credit. */
+static void judge_credit(struct ftc_messages_world *w, int from, int to)
+{
+    size_t ready, half = (size_t)w->story->credit / 2;
+    const struct ftc_messages_process *sender = &w->process[from], *receiver = &w->process[to];
+
+    if (half < FTC_MATCHING_OVERHEAD || w->revoked || !sender->alive || !receiver->alive ||
+        sender->left || receiver->left || ftc_matching_kept(receiver->matching, from, &ready) > 0)
+        return;
+    if (!ftc_matching_has_credit(sender->matching, to, half - FTC_MATCHING_OVERHEAD))
+        ftc_messages_violate(w, "rank %d does not give credit back to rank %d", to, from);
 }
 
 static void judge_receive_left(struct ftc_messages_world *w, int rank,
@@ -257,7 +298,7 @@ void ftc_messages_judge_end(struct ftc_messages_world *w)
         for (int i = 0; p->alive && i < p->at; i++) {
             if (!is_under_way(&p->entry[i]))
                 continue;
-            w->sums->left++;
+            w->sums->lonely++;
             if (p->knows)
                 ftc_messages_violate(w, "a transfer of rank %d outlives the revoke", rank);
             else if (p->entry[i].transfer.sends)
@@ -265,5 +306,7 @@ void ftc_messages_judge_end(struct ftc_messages_world *w)
             else
                 judge_receive_left(w, rank, &p->entry[i]);
         }
+        for (int to = 0; to < w->n; to++)
+            judge_credit(w, rank, to);
     }
 }

@@ -42,7 +42,8 @@ struct ftc_messages_story {
     int doom[FTC_MESSAGES_RANKS];
     bool lossy;    /* the last messages of dead ranks are lost */
     int revoke;    /* so many events before a process revokes; 0: none does */
-    bool cancels;  /* receives are cancelled */
+    bool cancels;  /* transfers are cancelled */
+    bool leaves;   /* processes free the communicator when their transfers have ended */
     uint64_t lazy; /* sources of events that mostly wait, as bits */
 };
 
@@ -53,9 +54,11 @@ struct ftc_messages_sums {
     uint64_t copied, refused;      /* copies */
     uint64_t failed, revoked;      /* transfers that ended so */
     uint64_t cancelled, truncated; /* likewise */
+    uint64_t withdrawn, kept;      /* sends, by the answers of their receivers (P10) */
+    uint64_t left;                 /* processes that have freed */
     uint64_t interrupted;          /* waits */
     uint64_t matched;              /* messages, before their receive */
-    uint64_t left;                 /* transfers that nobody could match */
+    uint64_t lonely;               /* transfers that nobody could match */
 };
 
 void ftc_messages_draw(struct ftc_messages_story *story, uint64_t seed);

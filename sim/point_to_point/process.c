@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "collectives/frame.h"
+#include "collectives/point_to_point/internal.h"
 #include "include/ftcoll.h"
 #include "sim/model/cluster.h"
 #include "sim/point_to_point/world.h"
@@ -14,6 +15,41 @@ static void check(struct ftc_messages_world *w, int rank, int rc)
         ftc_messages_violate(w, "rank %d accuses a rank that is sound: %s", rank, ftc_last_error());
 }
 
+/* The send from a rank to another that this message speaks of; NULL: none. */
+static struct ftc_messages_entry *spoken_of(struct ftc_messages_world *w, int from, int to,
+                                            const unsigned char *message, size_t size, int *what)
+{
+    struct ftc_reader reader = {.data = message, .size = size};
+    uint64_t communicator;
+    uint16_t own;
+    int kind;
+
+    *what = FTC_MATCHING_WHATS;
+    if (!ftc_frame_read(&reader, &kind, &own, &communicator))
+        return NULL;
+    *what = own & 0xff;
+    (void)ftc_read_u32(&reader);
+    return ftc_messages_send_of(w, from, to, ftc_read_u64(&reader));
+}
+
+/* The judge has to know which messages their receivers have dropped. */
+static void note_answer(struct ftc_messages_world *w, int rank,
+                        const struct ftc_matching_output *output)
+{
+    int what;
+    struct ftc_messages_entry *send =
+        spoken_of(w, output->to, rank, output->head, output->head_size, &what);
+
+    w->sums->kept += what == FTC_MATCHING_KEPT;
+    if (what != FTC_MATCHING_WITHDRAWN)
+        return;
+    w->sums->withdrawn++;
+    if (send == NULL || send->taken || send->withdrawn)
+        ftc_messages_violate(w, "rank %d withdraws a message that was taken", rank);
+    else
+        send->withdrawn = true;
+}
+
 /* After each input. */
 static void settle(struct ftc_messages_world *w, int rank)
 {
@@ -21,8 +57,10 @@ static void settle(struct ftc_messages_world *w, int rank)
     const struct ftc_matching_output *output;
 
     while (p->alive && (output = ftc_matching_next_output(p->matching)) != NULL)
-        if (!ftc_messages_struck(w, rank))
+        if (!ftc_messages_struck(w, rank)) {
+            note_answer(w, rank, output);
             ftc_messages_send(w, rank, output);
+        }
     if (p->alive)
         ftc_messages_judge(w, rank);
 }
@@ -67,20 +105,11 @@ void ftc_messages_start(struct ftc_messages_world *w, int rank)
 static void note_arrival(struct ftc_messages_world *w, int rank, int from,
                          const struct ftc_buffer *message)
 {
-    struct ftc_reader reader = {.data = message->data, .size = message->size};
-    uint64_t communicator;
-    uint16_t own;
-    int kind;
+    int what;
+    struct ftc_messages_entry *send = spoken_of(w, from, rank, message->data, message->size, &what);
 
-    if (!ftc_frame_read(&reader, &kind, &own, &communicator) || (own & 0xff) != 0)
-        return;
-    (void)ftc_read_u32(&reader);
-    uint64_t number = ftc_read_u64(&reader);
-    struct ftc_messages_process *sender = &w->process[from];
-    for (int i = 0; i < sender->at; i++)
-        if (sender->entry[i].transfer.sends && sender->entry[i].transfer.rank == rank &&
-            sender->entry[i].transfer.number == number)
-            sender->entry[i].arrived = true;
+    if (what == FTC_MATCHING_EAGER && send != NULL)
+        send->arrived = true;
 }
 
 void ftc_messages_take(struct ftc_messages_world *w, int rank, int from, struct ftc_buffer *message)
@@ -147,6 +176,29 @@ void ftc_messages_learn(struct ftc_messages_world *w, int rank)
     settle(w, rank);
 }
 
+bool ftc_messages_may_leave(const struct ftc_messages_world *w, int rank)
+{
+    const struct ftc_messages_process *p = &w->process[rank];
+    bool may = w->story->leaves && !p->left && !p->knows && p->at == w->story->transfers[rank];
+
+    for (int i = 0; may && i < p->at; i++)
+        may = p->entry[i].ended;
+    return may;
+}
+
+void ftc_messages_leave(struct ftc_messages_world *w, int rank)
+{
+    struct ftc_messages_process *p = &w->process[rank];
+
+    ftc_messages_say(w, "rank %d leaves", rank);
+    p->left = true;
+    w->sums->left++;
+    for (int i = 0; i < p->at; i++)
+        p->entry[i].given = true;
+    ftc_matching_leave(p->matching);
+    settle(w, rank);
+}
+
 /* --- what a caller does beside starting --- */
 
 static void recognize(struct ftc_messages_world *w, int rank)
@@ -163,12 +215,15 @@ static void recognize(struct ftc_messages_world *w, int rank)
 
 static void cancel(struct ftc_messages_world *w, int rank, struct ftc_messages_entry *entry)
 {
-    bool took = entry->transfer.from >= 0;
+    const struct ftc_transfer *t = &entry->transfer;
+    bool ended = ftc_transfer_has_ended(t), took = t->from >= 0;
+    int status = t->status;
 
-    if (!ftc_matching_cancel(w->process[rank].matching, &entry->transfer))
-        return;
     ftc_messages_say(w, "rank %d cancels transfer %d", rank, (int)(entry - w->process[rank].entry));
-    if (took)
+    entry->cancelled = true;
+    check(w, rank, ftc_matching_cancel(w->process[rank].matching, &entry->transfer));
+    entry->ended = ended && ftc_transfer_has_ended(t) && t->status == status;
+    if (took && !ended && ftc_transfer_has_ended(t))
         ftc_messages_violate(w, "rank %d cancels a receive that has taken a message", rank);
 }
 
@@ -180,10 +235,12 @@ void ftc_messages_call(struct ftc_messages_world *w, int rank)
 
     if (what == 0)
         recognize(w, rank);
-    if (entry->ended)
+    if (entry->given)
         return;
     if (what == 1 && w->story->cancels) {
         cancel(w, rank, entry);
+    } else if (what > 1 && entry->ended) {
+        entry->given = true;
     } else if (what > 1) {
         bool interrupted = ftc_matching_interrupts(p->matching, &entry->transfer);
         w->sums->interrupted += interrupted;

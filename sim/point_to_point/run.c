@@ -9,7 +9,7 @@
 #define STEPS 5000 /* more steps than any sound run takes */
 
 /* The events of a process beside messages and notices. */
-enum { START, COPY, LEARN, CALL, KINDS };
+enum { START, COPY, LEARN, LEAVE, CALL, KINDS };
 
 #define SOURCES (FTC_MESSAGES_N * FTC_MESSAGES_N * 2 + FTC_MESSAGES_N * KINDS)
 
@@ -26,6 +26,8 @@ static bool can_act(const struct ftc_messages_world *w, int rank, int kind)
         return ftc_matching_has_copies(p->matching);
     case LEARN:
         return w->revoked && !p->knows;
+    case LEAVE:
+        return ftc_messages_may_leave(w, rank);
     default:
         return false; /* calls alone are no progress */
     }
@@ -60,8 +62,10 @@ static void act(struct ftc_messages_world *w, int rank, int kind)
         ftc_messages_start(w, rank);
     else if (kind == COPY)
         ftc_messages_copy(w, rank);
-    else
+    else if (kind == LEARN)
         ftc_messages_learn(w, rank);
+    else
+        ftc_messages_leave(w, rank);
 }
 
 static void happen(struct ftc_messages_world *w, int source)
@@ -106,9 +110,10 @@ static void look(struct ftc_messages_world *w)
         ftc_messages_call(w, rank);
 }
 
-static void run(struct ftc_messages_world *w)
+/* Until nothing more can happen. */
+static void go_on(struct ftc_messages_world *w, int steps)
 {
-    int source, steps = 0;
+    int source;
 
     while (!ftc_messages_broken(w) && (source = choose(w)) >= 0) {
         happen(w, source);
@@ -121,8 +126,14 @@ static void run(struct ftc_messages_world *w)
         if (steps == STEPS)
             ftc_messages_violate(w, "no end after %d events", STEPS);
     }
+}
+
+static void run(struct ftc_messages_world *w)
+{
+    go_on(w, 0);
     for (int i = 0; i < 4 * w->n && !ftc_messages_broken(w); i++)
         look(w);
+    go_on(w, STEPS / 2); /* a cancel wants its answer; it is too late for a revoke */
     if (!ftc_messages_broken(w))
         ftc_messages_judge_end(w);
 }

@@ -17,9 +17,13 @@ struct ftc_messages_entry {
     struct ftc_transfer transfer;
     unsigned char buffer[FTC_MESSAGES_BYTES];
     bool started, ended; /* ended: the judge has looked at its end */
+    bool given;          /* its caller has taken the result */
+    bool cancelled;      /* its caller has cancelled it */
+    bool succeeded;      /* it has ended as a success */
     /* --- of a send --- */
-    bool arrived; /* the message has come to its receiver as a whole: EAGER */
-    bool taken;   /* a receive has taken it */
+    bool arrived;   /* the message has come to its receiver as a whole: EAGER */
+    bool taken;     /* a receive has taken it */
+    bool withdrawn; /* its receiver says so (P10) */
     /* --- of a receive --- */
     bool matched;             /* the judge has looked at what it took */
     struct ftc_arrival *held; /* P13: the message that it starts with; NULL: none */
@@ -27,7 +31,7 @@ struct ftc_messages_entry {
 };
 
 struct ftc_messages_process {
-    bool alive, knows; /* knows: of the revoke */
+    bool alive, knows, left; /* knows: of the revoke; left: its caller has freed */
     struct ftc_matching *matching;
     struct ftc_messages_entry entry[FTC_MESSAGES_TRANSFERS];
     int at;                        /* index of the next transfer of its program */
@@ -71,11 +75,17 @@ void ftc_messages_take(struct ftc_messages_world *w, int rank, int from,
 void ftc_messages_hear(struct ftc_messages_world *w, int rank, int dead);
 void ftc_messages_copy(struct ftc_messages_world *w, int rank);
 void ftc_messages_learn(struct ftc_messages_world *w, int rank);
+/* Its caller frees the communicator. */
+bool ftc_messages_may_leave(const struct ftc_messages_world *w, int rank);
+void ftc_messages_leave(struct ftc_messages_world *w, int rank);
 /* A caller waits for a transfer, recognises failures or cancels. */
 void ftc_messages_call(struct ftc_messages_world *w, int rank);
 
 /* judge.c */
 unsigned char ftc_messages_byte(int from, int index, int place); /* of a message */
+/* The send of this number from a rank to another; NULL: none. */
+struct ftc_messages_entry *ftc_messages_send_of(struct ftc_messages_world *w, int from, int to,
+                                                uint64_t number);
 /* After each input of a process. */
 void ftc_messages_judge(struct ftc_messages_world *w, int rank);
 void ftc_messages_judge_interruption(struct ftc_messages_world *w, int rank,

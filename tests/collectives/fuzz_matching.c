@@ -112,11 +112,11 @@ static void call(struct fuzz *z)
 {
     struct slot *slot = &z->slot[take(z, TRANSFERS)];
 
-    if (!slot->used || ftc_transfer_has_ended(&slot->transfer))
+    if (!slot->used)
         return;
     if (take(z, 2) == 0)
-        (void)ftc_matching_cancel(z->matching, &slot->transfer);
-    else
+        require(ftc_matching_cancel(z->matching, &slot->transfer) == FTC_SUCCESS);
+    else if (!ftc_transfer_has_ended(&slot->transfer))
         (void)ftc_matching_interrupts(z->matching, &slot->transfer);
 }
 

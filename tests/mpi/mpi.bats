@@ -121,6 +121,8 @@ run_messages() { # RANKS SURVIVORS STORY [OPTION...]
 @test "requests of messages are started again, given up and cancelled" {
     run_messages 4 4 persistent
     run_messages 4 4 cancelled
+    run_messages 1 1 cancelled_sends
+    run_messages 4 4 cancelled_sends
 }
 
 # bats test_tags=threads

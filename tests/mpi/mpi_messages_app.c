@@ -159,6 +159,40 @@ static void cancelled(void)
     CHECK(count == 1 && indices[0] == 1 && !flag && in == before);
 }
 
+#define CANCELLED 100000 /* too many to go before a receive takes them */
+
+/* Nobody receives these sends. MPI_Finalize() finds the last one. */
+static void cancelled_sends(void)
+{
+    typedef int start(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    static start *const starts[] = {MPI_Isend, MPI_Issend, MPI_Ibsend};
+    static int out[CANCELLED], space[CANCELLED + MPI_BSEND_OVERHEAD];
+    MPI_Request request;
+    MPI_Status status;
+    int in, flag;
+    MPI_Buffer_attach(space, sizeof space);
+    for (int i = 0; i < 6; i++) {
+        starts[i / 2](out, i % 2 == 0 ? 1 : CANCELLED, MPI_INT, after, 1, WORLD, &request);
+        MPI_Cancel(&request);
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &flag);
+        CHECK(flag && request == MPI_REQUEST_NULL);
+    }
+    MPI_Barrier(WORLD);
+    MPI_Ibsend(&rank, 1, MPI_INT, after, 1, WORLD, &request);
+    MPI_Buffer_detach(out, &in);
+    MPI_Recv(&in, 1, MPI_INT, before, 1, WORLD, MPI_STATUS_IGNORE);
+    CHECK(in == before);
+    MPI_Barrier(WORLD);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &flag);
+    CHECK(!flag);
+    MPI_Issend(out, 1, MPI_INT, after, 2, WORLD, &request);
+    MPI_Cancel(&request);
+    MPI_Request_free(&request);
+}
+
 /* Each thread exchanges messages with a tag of its own: few and many numbers. */
 static void *exchange(void *arg)
 {
@@ -258,8 +292,9 @@ static const struct {
     void (*run)(void);
 } stories[] = {
     {"modes", modes},           {"wildcards", wildcards}, {"derived", derived},
-    {"persistent", persistent}, {"cancelled", cancelled}, {"threads", threads},
-    {"masked", masked},         {"fatal", fatal},         {"raised", raised},
+    {"persistent", persistent}, {"cancelled", cancelled}, {"cancelled_sends", cancelled_sends},
+    {"threads", threads},       {"masked", masked},       {"fatal", fatal},
+    {"raised", raised},
 };
 
 int main(int argc, char **argv)

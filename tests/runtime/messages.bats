@@ -53,13 +53,18 @@ over_nodes() {
     [[ $output == "messages_app: done" ]]
 }
 
+@test "sends are cancelled, and waits for them end" {
+    run_app 2 cancelled 2
+    run_app 3 cancelled 3
+}
+
 @test "communicators and collectives do not meet each other's messages" {
     run_app 3 groups 3
 }
 
 @test "over two nodes" {
     local story
-    for story in pairs order many groups revoke; do
+    for story in pairs order many groups revoke cancelled; do
         over_nodes "$story"
     done
 }

@@ -42,6 +42,9 @@ START_TEST(promises_are_kept)
     ck_assert_uint_gt(sums.failed, sums.runs / 4);
     ck_assert_uint_gt(sums.revoked, sums.runs / 4);
     ck_assert_uint_gt(sums.cancelled, sums.runs / 40);
+    ck_assert_uint_gt(sums.withdrawn, sums.runs / 40);
+    ck_assert_uint_gt(sums.kept, sums.runs / 20);
+    ck_assert_uint_gt(sums.left, sums.runs / 8);
     ck_assert_uint_gt(sums.truncated, sums.runs / 4);
     ck_assert_uint_gt(sums.interrupted, sums.runs / 40);
     ck_assert_uint_gt(sums.matched, sums.runs / 4);

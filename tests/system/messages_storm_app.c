@@ -38,6 +38,7 @@ struct transfer {
 
 struct app {
     ftc_comm *world, *comm, *copy; /* comm: that of this step; copy: that of most steps */
+    ftc_comm *quiet;               /* nobody receives in it */
     uint64_t seed, salt;
     int rank, size, number;
     bool revokes, sealed, any_rank, any_tag, truncates, cancels; /* this step */
@@ -250,6 +251,25 @@ static void cancel_and_receive(struct app *app, int i)
         start(app, app->transfers[i].message, true);
 }
 
+/* The wait for a cancelled send ends by itself. It is cancelled, unless its receiver has failed. */
+static void cancel_send(struct app *app)
+{
+    static const unsigned char bytes[1 << 18];
+    int to = (int)draw_own(app, 11, (uint64_t)app->size);
+    size_t size = (size_t)1 << draw_own(app, 12, 19);
+    ftc_request *request = NULL;
+
+    must(app, "send to be cancelled",
+         (draw_own(app, 13, 3) == 0 ? ftc_issend : ftc_isend)(bytes, size, FTC_UINT8, to, 0,
+                                                              app->quiet, &request));
+    must(app, "cancel", ftc_cancel(request));
+    int rc = ftc_wait(&request, NULL);
+    if (rc != FTC_ERR_CANCELLED && rc != FTC_ERR_RANK_FAILED && rc != FTC_SUCCESS)
+        wrong(app, "a cancelled send ends otherwise", rc);
+    if (rc != FTC_ERR_CANCELLED)
+        blame(app, to);
+}
+
 static void take_ended(struct app *app, const bool waited[], const ftc_status statuses[])
 {
     for (int i = 0; i < app->count; i++)
@@ -358,6 +378,8 @@ static void all_together(struct app *app)
     for (int i = 0; app->cancels && i < count; i++)
         if (draw_own(app, 800 + (uint64_t)i, 4) == 0)
             cancel_and_receive(app, i);
+    if (app->cancels)
+        cancel_send(app);
     wait_for_all(app);
 }
 
@@ -550,6 +572,7 @@ int main(int argc, char **argv)
     app.rank = ftc_rank(app.world);
     app.size = ftc_size(app.world);
     app.seed = strtoull(argv[1], NULL, 10);
+    must(&app, "dup", ftc_comm_dup(app.world, &app.quiet));
     int steps = atoi(argv[2]);
     struct message_record *records = open_records(argv[3], app.rank, steps);
     for (int i = 4; i < argc; i++)
@@ -558,6 +581,8 @@ int main(int argc, char **argv)
         app.record = &records[app.number];
         take_step(&app, &death);
     }
+    must(&app, "barrier", ftc_barrier(app.world)); /* before it, a rank may cancel a send */
+    must_free(&app, app.quiet);
     must_free(&app, app.copy);
     if (ftc_finalize(app.world) != FTC_SUCCESS)
         wrong(&app, "finalize", 0);
