@@ -45,7 +45,7 @@
 #include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 22
+#define FTC_SEGMENT_VERSION 23
 #define FTC_NODE_MAX_RANKS  4096
 /* Where ftrun is the PMIx server, the name of a job's namespace is this and the name of the job. */
 #define FTC_PMIX_SPACE         "ftcoll-"
@@ -198,6 +198,9 @@ struct ftc_slot {
     /* Written by any rank and the launcher. */
     _Alignas(64) _Atomic uint32_t bell; /* futex word, incremented before every wake-up */
     _Atomic uint32_t sleep;             /* enum ftc_sleep; written by the rank only */
+    /* The rank waits in a call, and lets others run on its core. Written by the rank only. A hint:
+     * a rank that waits for it does better to let others run, too. */
+    _Atomic uint32_t gives_way;
 
     /* Written by the rank. */
     /* enum ftc_rank_phase; release: the fields below are filled in. */

@@ -2,7 +2,6 @@
 #include "runtime/comm/drive.h"
 
 #include <assert.h>
-#include <sched.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -485,7 +484,7 @@ static bool drive_once(struct ftc_comm *comm, const struct ftc_until *until, int
     if (*idle <= patience->spins) {
         look_again(comm->process);
     } else if (*idle <= patience->spins + patience->yields) {
-        sched_yield();
+        ftc_turn_give_way(comm->process);
     } else {
         sleep_once(comm, until);
         /* Woken: others may be about to run, so it yields again before it sleeps. */

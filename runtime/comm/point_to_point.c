@@ -1,7 +1,6 @@
 /* Drives the matching engine of a communicator. */
 #include "runtime/comm/point_to_point.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "runtime/comm/ranks.h"
 #include "runtime/process/peer_memory.h"
 #include "runtime/process/progress.h"
+#include "runtime/process/turn.h"
 
 /* docs/design/point-to-point.md, P3 to P5 */
 #define EAGER    ((size_t)16 << 10)
@@ -330,7 +330,8 @@ void ftc_comm_ring_receiver(struct ftc_comm *comm, const struct ftc_transfer *tr
 #define LOOKS 200
 /* Where ranks share cores, it then gives way, at most TURNS times. It looks so often only after a
  * message has come while it looked: its sender runs on another core, and the two exchange messages
- * without a change of processes. Otherwise it looks just long enough to meet such a sender. */
+ * without a change of processes. Otherwise it looks just long enough to meet such a sender, and
+ * once if that one gives way itself. */
 #define LOOKS_FEW 24
 #define TURNS     25
 
@@ -341,9 +342,22 @@ static bool may_await(const struct ftc_process *process)
            process->turn.inside == 0 && !process->any_audible;
 }
 
-static int most_looks(const struct ftc_patience *patience)
+/* The slot of the rank that must do something; NULL: it may be any. */
+static const struct ftc_slot *other_end(const struct ftc_comm *comm, const struct ftc_transfer *t)
 {
-    return patience->spins > 0 || patience->found ? LOOKS : LOOKS_FEW;
+    int rank = t->rank >= 0 ? t->rank : t->from;
+
+    return rank >= 0 ? ftc_segment_slot(comm->process->segment, ftc_comm_job_rank(comm, rank))
+                     : NULL;
+}
+
+static int most_looks(const struct ftc_patience *patience, const struct ftc_slot *other)
+{
+    if (patience->spins > 0)
+        return LOOKS;
+    if (other != NULL && atomic_load_explicit(&other->gives_way, memory_order_relaxed) != 0)
+        return 1;
+    return patience->found ? LOOKS : LOOKS_FEW;
 }
 
 /* Lets other processes run. False: the cores are free, or there is something else to do. */
@@ -352,7 +366,7 @@ static bool give_way(struct ftc_process *process)
     if (process->patience.spins > 0 || ftc_progress_ready(process))
         return false;
     process->patience.found = false;
-    sched_yield();
+    ftc_turn_give_way(process);
     return atomic_load_explicit(&process->turn.wanted, memory_order_relaxed) == 0;
 }
 
@@ -372,12 +386,13 @@ FTC_HOT bool ftc_comm_await_lightly(struct ftc_comm *comm, const struct ftc_tran
 {
     struct ftc_process *process = comm->process;
     struct ftc_patience *patience = &process->patience;
-    int most = most_looks(patience), looks = most, turns = TURNS, from = -1;
     enum ftc_found found = FTC_FOUND_NOTHING;
     struct ftc_buffer *message = NULL;
 
     if (!may_await(process))
         return false;
+    const struct ftc_slot *other = other_end(comm, transfer);
+    int most = most_looks(patience, other), looks = most, turns = TURNS, from = -1;
     while (looks > 0 && found != FTC_FOUND_OTHER && !ftc_transfer_has_ended(transfer) &&
            !comm->driven.copies) {
         found =
@@ -386,7 +401,7 @@ FTC_HOT bool ftc_comm_await_lightly(struct ftc_comm *comm, const struct ftc_tran
             patience->found |= looks < most;
             take(comm, from, message);
         } else if (--looks == 0 && --turns >= 0 && give_way(process)) {
-            looks = most = most_looks(patience);
+            looks = most = most_looks(patience, other);
         }
     }
     return ftc_transfer_has_ended(transfer) && found != FTC_FOUND_OTHER && !comm->driven.copies;

@@ -128,14 +128,28 @@ void ftc_turn_pass(struct ftc_process *process)
         pthread_cond_broadcast(&process->turn.changed);
 }
 
+static void show(const struct ftc_process *process, bool gives_way)
+{
+    atomic_store_explicit(&process->slot->gives_way, gives_way, memory_order_relaxed);
+}
+
+void ftc_turn_give_way(struct ftc_process *process)
+{
+    show(process, true);
+    sched_yield();
+    show(process, false);
+}
+
 void ftc_turn_sleep(struct ftc_process *process)
 {
     process->turn.asleep = true;
+    show(process, true);
     pthread_mutex_unlock(&process->lock);
 }
 
 void ftc_turn_awake(struct ftc_process *process)
 {
     pthread_mutex_lock(&process->lock);
+    show(process, false);
     process->turn.asleep = false;
 }

@@ -36,6 +36,8 @@ void ftc_turn_yield(struct ftc_process *process, bool changed);
 void ftc_turn_changed(struct ftc_process *process);
 /* This caller is the driver no longer: its wait is over. */
 void ftc_turn_pass(struct ftc_process *process);
+/* Lets other processes run, and shows that (struct ftc_slot, gives_way). With the lock. */
+void ftc_turn_give_way(struct ftc_process *process);
 /* The driver gives up the lock while it sleeps. A caller that comes meanwhile wakes it when it
  * waits or leaves. */
 void ftc_turn_sleep(struct ftc_process *process);
