@@ -17,11 +17,13 @@ struct ftc_posted {
     /* A send or a receive, which is not queued. */
     bool passes;
     struct ftc_transfer transfer;
-    /* A creation, or a validate after a revoke. */
+    /* A creation, an agree, or a validate after a revoke. */
     bool makes;
     struct ftc_making making;
     ftc_comm **child;
     int *failed_count; /* of a validate */
+    int *flag;         /* of an agree; NULL: it is none */
+    struct ftc_agreeing agreeing;
     /* Other calls. */
     struct ftc_collective collective;
     struct ftc_call sizes;
