@@ -729,9 +729,9 @@ typedef struct ftc_status {
  *
  * Until the request has ended, the caller must not change an input, and must neither read nor
  * change an output. Arrays of counts and displacements must stay as they are until then, too, and
- * an operator must not be freed. The library stores a communicator that a call makes, or a number
- * of failed ranks, when the request ends. So `copy`, `part`, `survivors` and `failed_count` must
- * point to memory that exists until then.
+ * an operator must not be freed. The library stores a communicator that a call makes, the flag of
+ * an agree, or a number of failed ranks, when the request ends. So `copy`, `part`, `survivors`,
+ * `flag` and `failed_count` must point to memory that exists until then.
  *
  * Every request must be waited for, or tested until it has ended, before the communicator is freed
  * or the job is left: otherwise ftc_comm_free() and ftc_finalize() return FTC_ERR_STATE. Requests
@@ -781,7 +781,6 @@ FTC_API int ftc_comm_idup(ftc_comm *comm, ftc_comm **copy, ftc_request **request
 FTC_API int ftc_comm_isplit(ftc_comm *comm, int color, int key, ftc_comm **part,
                             ftc_request **request);
 FTC_API int ftc_comm_ishrink(ftc_comm *comm, ftc_comm **survivors, ftc_request **request);
-/* *flag is read when it starts, and set when a wait or a test ends it. */
 FTC_API int ftc_iagree(ftc_comm *comm, int *flag, ftc_request **request);
 FTC_API int ftc_ivalidate_global(ftc_comm *comm, int *failed_count, ftc_request **request);
 

@@ -43,6 +43,7 @@ documented() {
 # The codes that no test can bring about here, and why.
 out_of_reach() {
     echo ftc_comm_revoke FTC_ERR_REVOKED # other calls return it
+    echo ftc_agree FTC_ERR_REVOKED # no revoke ends it
     echo ftc_cancel FTC_ERR_CANCELLED    # likewise
     echo ftc_init FTC_ERR_PROTO # a launcher of another version
     echo ftc_init FTC_ERR_UNSUPPORTED # more than 4096 ranks, or ranks that another launcher has mixed among hosts
