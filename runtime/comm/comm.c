@@ -210,7 +210,7 @@ int ftc_comm_open_agreements(struct ftc_comm *comm, const struct ftc_algorithm *
 int ftc_comm_cut_off(struct ftc_comm *comm)
 {
     if (comm->board != NULL)
-        ftc_board_revoke(comm->board);
+        ftc_board_revoke(comm->board, ftc_member_known_failed(comm->member));
     if (!comm->process->alone)
         ftc_publish_multicast(comm);
     ftc_member_destroy(comm->member);
