@@ -348,6 +348,9 @@ static void forget(struct ftc_comm_engine *engine, struct ftc_communicator *c)
     set_stage(comm, FTC_OWN_NONE);
     ftc_spare_drop_of(engine->process, comm->number);
     comm->communicator = NULL;
+    if (comm->agreements != NULL) /* a closing may be under way there, which GONE has ended */
+        ftc_comm_close(comm->agreements);
+    comm->agreements = NULL;
     if (comm != engine->world)
         ftc_comm_close(comm);
 }
