@@ -33,7 +33,7 @@ enum ftc_call_kind {
     FTC_CALL_CREATE, /* makes communicators (docs/design/communicators.md, C2) */
     FTC_CALL_OPEN,   /* the second operation of a creation (C3) */
     FTC_CALL_CLOSE,  /* the last operation of a communicator (C7) */
-    FTC_CALL_AGREE,  /* an agreement after a revoke (C9) */
+    FTC_CALL_AGREE,  /* an agreement of the survivors (C9) */
     FTC_CALL_KINDS
 };
 const char *ftc_call_kind_name(enum ftc_call_kind kind); /* "allreduce", ..., "none" */

@@ -560,12 +560,13 @@ FTC_API int ftc_comm_translate(const ftc_comm *from, int rank, const ftc_comm *t
  * process dies at once. Any thread may call it, also while another thread is in a call on comm. To
  * revoke again does nothing. Parents and children of comm are not concerned.
  *
- * From then on ftc_comm_shrink(), ftc_validate_global(), the non-blocking forms of the two,
- * ftc_validate_local(), ftc_comm_free() and local calls work. Each other call returns
+ * From then on ftc_agree(), ftc_comm_shrink(), ftc_validate_global(), the non-blocking forms of the
+ * three, ftc_validate_local(), ftc_comm_free() and local calls work. Each other call returns
  * FTC_ERR_REVOKED, or its request ends with that. A caller learns of the revoke by this code: the
- * first collective call after its process has learnt of it always ends with FTC_ERR_REVOKED,
- * whatever call it is. The last operation before may have succeeded at some members and not at
- * others. So members that shrink should agree in the new communicator where they go on.
+ * first collective call but ftc_agree() after its process has learnt of it always ends with
+ * FTC_ERR_REVOKED, whatever call it is. The last operation before may have succeeded at some
+ * members and not at others. So members agree where they go on, by ftc_agree(), or in the new
+ * communicator.
  */
 FTC_API int ftc_comm_revoke(ftc_comm *comm);
 
@@ -580,6 +581,24 @@ FTC_API int ftc_comm_set_name(ftc_comm *comm, const char *name);
  * and another communicator has its number, such as "7.3": a count, and the rank of the job that
  * gave it. The text is valid until the name is set or comm is freed. The call is local. */
 FTC_API const char *ftc_comm_name(const ftc_comm *comm);
+
+/*
+ * Agree on a flag: at each survivor *flag becomes the bitwise and of the flags of all that call.
+ * All survivors get the same flag and the same code, whatever dies, and whether comm is revoked
+ * before the call, during it or not at all. No revoke ends the call, and a caller does not learn of
+ * one here. The call is collective. All members call it in the same order as other agrees of comm
+ * and, where they know that it is revoked, as ftc_comm_shrink() and ftc_validate_global(). A rank
+ * that has freed a revoked comm is not waited for, and its flag does not count. The call goes by
+ * messages, so it takes longer than ftc_allreduce() does on one node.
+ *
+ * FTC_ERR_RANK_FAILED says that ftc_last_report() names a rank as failed that not every caller had
+ * recognised, by ftc_recognize() or by ftc_validate_global(). *flag is set nevertheless.
+ *
+ * As an example, rank 2 of 4 cannot go on: it gives 0, the others give 1, and all get 0. If rank 2
+ * has died, the others get 1, with FTC_ERR_RANK_FAILED until all three have recognised that.
+ * Errors: FTC_ERR_ARG; FTC_ERR_RANK_FAILED; FTC_ERR_NOMEM.
+ */
+FTC_API int ftc_agree(ftc_comm *comm, int *flag);
 
 /* --- failures --- */
 
@@ -710,9 +729,9 @@ typedef struct ftc_status {
  *
  * Until the request has ended, the caller must not change an input, and must neither read nor
  * change an output. Arrays of counts and displacements must stay as they are until then, too, and
- * an operator must not be freed. The library stores a communicator that a call makes, or a number
- * of failed ranks, when the request ends. So `copy`, `part`, `survivors` and `failed_count` must
- * point to memory that exists until then.
+ * an operator must not be freed. The library stores a communicator that a call makes, the flag of
+ * an agree, or a number of failed ranks, when the request ends. So `copy`, `part`, `survivors`,
+ * `flag` and `failed_count` must point to memory that exists until then.
  *
  * Every request must be waited for, or tested until it has ended, before the communicator is freed
  * or the job is left: otherwise ftc_comm_free() and ftc_finalize() return FTC_ERR_STATE. Requests
@@ -762,6 +781,7 @@ FTC_API int ftc_comm_idup(ftc_comm *comm, ftc_comm **copy, ftc_request **request
 FTC_API int ftc_comm_isplit(ftc_comm *comm, int color, int key, ftc_comm **part,
                             ftc_request **request);
 FTC_API int ftc_comm_ishrink(ftc_comm *comm, ftc_comm **survivors, ftc_request **request);
+FTC_API int ftc_iagree(ftc_comm *comm, int *flag, ftc_request **request);
 FTC_API int ftc_ivalidate_global(ftc_comm *comm, int *failed_count, ftc_request **request);
 
 /*

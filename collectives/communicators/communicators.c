@@ -113,7 +113,8 @@ static void begin_input(struct ftc_communicators *set)
 
 /* --- calls --- */
 
-/* C9: may a call begin? After a revoke only agreements may, and only once the caller knows. */
+/* C9: may a call begin that is no agree? After a revoke only agreements may, and only once the
+ * caller knows. */
 static bool may_begin(const struct ftc_communicator *c, bool agrees)
 {
     if (!c->revoked)
@@ -143,13 +144,14 @@ int ftc_communicator_start(struct ftc_communicator *c, const struct ftc_call *ca
     if (rc != 0)
         return rc;
     begin_input(c->set);
-    if (!may_begin(c, call->signature.kind == FTC_CALL_VALIDATE))
+    bool agree = call->signature.kind == FTC_CALL_AGREE;
+    if (!agree && !may_begin(c, call->signature.kind == FTC_CALL_VALIDATE))
         return refuse(c, ticket);
     struct ftc_started *started = ftc_started_add(c, FTC_STARTED_OPERATION);
     if (started == NULL)
         return FTC_ERR_NOMEM;
     started->call = *call;
-    started->after = c->revoked;
+    started->after = c->revoked || (agree && !FTC_COMMUNICATORS_MUTATED(AGREE_AS_OPERATION));
     *ticket = started->ticket;
     return settle(c->set, 0);
 }
@@ -194,13 +196,13 @@ int ftc_communicator_revoke(struct ftc_communicator *c)
         return rc;
     begin_input(c->set);
     c->told = true;
-    return settle(c->set, ftc_communicator_learn_revoked(c));
+    return settle(c->set, ftc_communicator_learn_revoked(c, -1));
 }
 
 int ftc_communicator_found_revoked(struct ftc_communicator *c)
 {
     begin_input(c->set);
-    return settle(c->set, ftc_communicator_learn_revoked(c));
+    return settle(c->set, ftc_communicator_learn_revoked(c, -1));
 }
 
 void ftc_communicator_told(struct ftc_communicator *c)
@@ -420,7 +422,7 @@ static int take_revoke(struct ftc_communicators *set, struct ftc_communicator *c
                        uint64_t number)
 {
     if (c != NULL)
-        return ftc_communicator_learn_revoked(c);
+        return ftc_communicator_learn_revoked(c, ftc_communicator_rank_of(c, from));
     return FTC_COMMUNICATORS_MUTATED(REVOKE_UNANSWERED) ? 0 : answer_gone(set, from, number);
 }
 
@@ -452,16 +454,13 @@ static int receive_word(struct ftc_communicators *set, struct ftc_communicator *
     }
 }
 
-/* A message of a member is the engine's. C9: one of an agreement after a revoke tells of the
- * revoke, too. */
+/* A message of a member is the engine's. */
 static int receive_member(struct ftc_communicator *c, int from, bool after,
                           struct ftc_buffer *message)
 {
-    int rc = after ? ftc_communicator_learn_revoked(c) : 0;
-
-    if (rc == 0 && FTC_COMMUNICATORS_MUTATED(GONE_TOO_EARLY) && c->freed && must_answer(message))
+    if (FTC_COMMUNICATORS_MUTATED(GONE_TOO_EARLY) && c->freed && must_answer(message))
         return ftc_communicators_say(c->set, c->number, from, FTC_WORD_GONE);
-    return rc == 0 ? put_take(c, from, after, message) : rc;
+    return put_take(c, from, after, message);
 }
 
 /* C8: a message of one that is no member. It may have abandoned a child of another decision. */

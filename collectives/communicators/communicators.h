@@ -45,7 +45,7 @@ enum ftc_communicators_output_kind {
      * FTC_COMMUNICATOR_REVOKED in its number. Its sender may be no member: the engine accuses it,
      * as ever. */
     FTC_COMMUNICATORS_TAKE,
-    /* Call `call` in `communicator`; `after`: as an agreement after the revoke. When it is
+    /* Call `call` in `communicator`; `after`: as an agreement of the survivors. When it is
      * delivered, call ftc_communicator_delivered(). The memory that `call` points to stays until
      * then, or until a revoke cuts the call off. At most one is under way in a communicator. */
     FTC_COMMUNICATORS_CALL,
@@ -81,7 +81,7 @@ struct ftc_communicators_output {
     struct ftc_communicator *child; /* CREATED */
     uint64_t ticket;                /* of a call; a closing has one that no caller knows */
     int status;                     /* DELIVERED and CREATED */
-    bool after;                     /* of an agreement after the revoke (C9) */
+    bool after;                     /* of an agreement of the survivors (C9) */
     int rank;                       /* SEND, TAKE and LOST: of the job */
     /* SEND and TAKE. The reference belongs to this object, until the next call of
      * ftc_communicators_next_output(). */
@@ -102,9 +102,15 @@ struct ftc_communicator *ftc_communicators_world(struct ftc_communicators *set);
 
 /* --- calls: each starts one, and says which ticket it has --- */
 
+/* What the input of a call of the kind FTC_CALL_AGREE is. The size in its signature is 0. */
+struct ftc_agree_input {
+    uint32_t flag;
+    const struct ftc_set *unrecognized; /* failures that the caller has not recognized */
+};
+
 /* An operation, for engines that leave the order of operations (C11) to this object. Its input and
- * its operator must stay until the call ends. After a revoke all operations come this way: a
- * validate is an agreement then, and each other one is cut off. */
+ * its operator must stay until the call ends. An agree always comes this way. After a revoke all
+ * operations do: a validate is an agreement then, and each other one is cut off. */
 int ftc_communicator_start(struct ftc_communicator *c, const struct ftc_call *call,
                            uint64_t *ticket);
 

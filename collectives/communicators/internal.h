@@ -25,7 +25,7 @@ struct ftc_started {
     struct ftc_started *next;
     uint64_t ticket;
     enum ftc_started_kind kind;
-    bool after;           /* it is an agreement after the revoke (C9) */
+    bool after;           /* it is an agreement of the survivors (C9) */
     struct ftc_call call; /* of an operation */
     /* of a creation */
     enum ftc_creation creation;
@@ -125,7 +125,9 @@ int ftc_communicator_new(struct ftc_communicators *set, uint64_t number, int ran
                          struct ftc_communicator **out);
 void ftc_communicator_destroy(struct ftc_communicator *c);
 struct ftc_started *ftc_started_add(struct ftc_communicator *c, enum ftc_started_kind kind);
-/* The first one has ended: take it out. */
+/* It has ended, or is cut off: take it out. */
+void ftc_started_remove(struct ftc_communicator *c, struct ftc_started *started);
+/* The same of the first one. */
 void ftc_started_pop(struct ftc_communicator *c);
 /* The call under way is so no more: drops its input. */
 void ftc_communicator_end_call(struct ftc_communicator *c);
@@ -145,8 +147,8 @@ struct ftc_early *ftc_early_take(struct ftc_communicators *set, uint64_t number)
 void ftc_early_free(struct ftc_early *early);
 
 /* revoke.c */
-/* C8: this process learns of the revoke of c. */
-int ftc_communicator_learn_revoked(struct ftc_communicator *c);
+/* C8: this process learns of the revoke of c: by REVOKE of its rank `teller`; -1: otherwise. */
+int ftc_communicator_learn_revoked(struct ftc_communicator *c, int teller);
 /* C8: after a notice, the next member may be another one. */
 int ftc_communicator_revoke_again(struct ftc_communicator *c);
 /* C7 and C9: GONE came for c, of its rank `rank`. FTC_ERR_PROTO: it makes no sense. */

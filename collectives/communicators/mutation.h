@@ -33,6 +33,7 @@
     X(BYE_UNANSWERED, "temporary: BYE of an unknown number is not answered")                       \
     X(REVOKE_NOT_PASSED_ON, "revoke: REVOKE is not passed on")                                     \
     X(REVOKE_ONCE, "revoke: no second REVOKE after a notice")                                      \
+    X(REVOKE_NOT_TO_NEXT, "revoke: one that the member before it has told tells nobody")           \
     X(REVOKE_UNANSWERED, "revoke: REVOKE of an unknown number is not answered")                    \
     X(AFTER_FROM_G, "revoke: the view after a revoke is taken from G")                             \
     X(AFTER_UNTOLD, "revoke: a call of one that does not know is an agreement after the revoke")   \
@@ -42,7 +43,9 @@
     X(COMING_DROPPED, "revoke: messages of a child that is yet to come are not kept")              \
     X(GONE_IN_OPENING, "revoke: GONE during an opening does not tell of the revoke")               \
     X(LOST_ACCUSED, "revoke: one that has forgotten a child in use is accused")                    \
-    X(LOST_AWAITED, "revoke: one that has forgotten a child in use is waited for")
+    X(LOST_AWAITED, "revoke: one that has forgotten a child in use is waited for")                 \
+    X(AGREE_CUT_OFF, "agree: a revoke ends it")                                                    \
+    X(AGREE_AS_OPERATION, "agree: it goes with the operations until the revoke")
 
 enum ftc_communicators_mutation {
     FTC_COMMUNICATORS_MUTATION_NONE,

@@ -2,7 +2,7 @@
  * Numbers of communicators (docs/design/communicators.md, C1, C5 and C9). From the highest bit
  * down:
  *
- *   1 bit: temporary | 1 bit: agreements after a revoke | 38 bits: count | 24 bits: maker
+ *   1 bit: temporary | 1 bit: agreements of the survivors | 38 bits: count | 24 bits: maker
  *
  * A temporary communicator has a digest in place of count and maker. The world has the count 0.
  */
@@ -35,7 +35,7 @@ static inline bool ftc_communicator_is_temporary(uint64_t number)
     return (number & FTC_COMMUNICATOR_TEMPORARY) != 0;
 }
 
-/* Is it the number in messages of agreements after a revoke (C9)? */
+/* Is it the number in messages of agreements of the survivors (C9)? */
 static inline bool ftc_communicator_is_after(uint64_t number)
 {
     return !ftc_communicator_is_temporary(number) && (number & FTC_COMMUNICATOR_REVOKED) != 0;

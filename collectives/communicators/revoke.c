@@ -44,17 +44,29 @@ static int say_revoke(struct ftc_communicator *c, int rank)
     return ftc_communicators_say(c->set, c->number, c->job_rank[rank], FTC_WORD_REVOKE);
 }
 
-/* To the members at the distances 1, 2, 4, ... among those that live. */
-static int spread_revoke(struct ftc_communicator *c)
+/* How many steps along the ring of those that live this rank comes after `teller`. */
+static int distance_from(const struct ftc_communicator *c, int teller)
 {
+    int distance = 0;
+
+    for (int rank = teller; rank != c->self; rank = next_live(c, rank))
+        distance++;
+    return distance;
+}
+
+/* To the members at the distances 1, 2, 4, ... among those that live. `teller` has told those at
+ * its own distances; -1: this rank was told by no REVOKE. */
+static int spread_revoke(struct ftc_communicator *c, int teller)
+{
+    int reach = teller >= 0 ? distance_from(c, teller) : c->ranks;
     int rank = c->self, distance = 0, rc = 0;
 
+    if (reach == 1 && !FTC_COMMUNICATORS_MUTATED(REVOKE_NOT_TO_NEXT))
+        reach = 2;
     c->next_told = next_live(c, rank);
-    while (rc == 0 && (rank = next_live(c, rank)) != c->self) {
-        distance++;
+    while (rc == 0 && (rank = next_live(c, rank)) != c->self && ++distance < reach)
         if ((distance & (distance - 1)) == 0)
             rc = say_revoke(c, rank);
-    }
     return rc;
 }
 
@@ -80,25 +92,48 @@ static int abandon(struct ftc_communicator *child)
     }
     ftc_communicators_note(child->set, FTC_COMMUNICATORS_EVENT_ABANDONED);
     int rc = ftc_communicator_close(child);
-    return rc == 0 ? ftc_communicator_learn_revoked(child) : rc;
+    return rc == 0 ? ftc_communicator_learn_revoked(child, -1) : rc;
+}
+
+/* A call that the revoke does not end: an agree, which goes on, and the closing. */
+static bool survives(const struct ftc_started *started)
+{
+    return started->kind == FTC_STARTED_CLOSING ||
+           (started->kind == FTC_STARTED_OPERATION &&
+            started->call.signature.kind == FTC_CALL_AGREE &&
+            !FTC_COMMUNICATORS_MUTATED(AGREE_CUT_OFF));
+}
+
+static int cut_off(struct ftc_communicator *c, const struct ftc_started *started)
+{
+    int rc = ftc_communicator_put(c, FTC_COMMUNICATORS_CUT_OFF, started->ticket);
+
+    c->told = true;
+    return rc == 0 && started->child != NULL ? abandon(started->child) : rc;
+}
+
+/* The closing goes on as an agreement. */
+static void go_on_after(struct ftc_communicator *c, struct ftc_started *started)
+{
+    if (started == c->first && !started->after)
+        ftc_communicator_end_call(c);
+    started->after = true;
 }
 
 /* Ends the calls that are under way, or wait for it. The engine learns of the revoke after that. */
 static int interrupt(struct ftc_communicator *c)
 {
+    struct ftc_started *behind;
     int rc = 0;
 
-    while (rc == 0 && c->first != NULL && c->first->kind != FTC_STARTED_CLOSING) {
-        struct ftc_started *started = c->first;
-        rc = ftc_communicator_put(c, FTC_COMMUNICATORS_CUT_OFF, started->ticket);
-        if (rc == 0 && started->child != NULL)
-            rc = abandon(started->child);
-        c->told = true;
-        ftc_started_pop(c);
-    }
-    if (c->first != NULL) { /* the closing goes on, as an agreement */
-        ftc_communicator_end_call(c);
-        c->first->after = true;
+    for (struct ftc_started *started = c->first; rc == 0 && started != NULL; started = behind) {
+        behind = started->next;
+        if (survives(started)) {
+            go_on_after(c, started);
+            continue;
+        }
+        rc = cut_off(c, started);
+        ftc_started_remove(c, started);
     }
     return rc == 0 ? ftc_communicator_put(c, FTC_COMMUNICATORS_REVOKED, 0) : rc;
 }
@@ -121,7 +156,7 @@ static int interrupt_groups(struct ftc_communicator *parent)
     return rc;
 }
 
-int ftc_communicator_learn_revoked(struct ftc_communicator *c)
+int ftc_communicator_learn_revoked(struct ftc_communicator *c, int teller)
 {
     if (c->revoked)
         return 0;
@@ -129,7 +164,7 @@ int ftc_communicator_learn_revoked(struct ftc_communicator *c)
     ftc_communicators_note(c->set, FTC_COMMUNICATORS_EVENT_REVOKED);
     int rc = 0;
     if (c->told || !FTC_COMMUNICATORS_MUTATED(REVOKE_NOT_PASSED_ON))
-        rc = spread_revoke(c);
+        rc = spread_revoke(c, teller);
     if (rc == 0)
         rc = interrupt(c);
     return rc == 0 ? interrupt_groups(c) : rc;
@@ -156,7 +191,7 @@ static int abandon_as_told(struct ftc_communicator *child)
     struct ftc_communicator *parent = parent_of(child);
 
     return parent == NULL || parent->revoked ? FTC_ERR_PROTO
-                                             : ftc_communicator_learn_revoked(parent);
+                                             : ftc_communicator_learn_revoked(parent, -1);
 }
 
 static bool is_closing(const struct ftc_communicator *c)
@@ -196,7 +231,7 @@ int ftc_communicator_take_gone(struct ftc_communicator *c, int rank)
     if (rc != 0)
         return rc;
     ftc_set_add(&c->lost, rank);
-    rc = ftc_communicator_learn_revoked(c);
+    rc = ftc_communicator_learn_revoked(c, -1);
     if (rc != 0)
         return rc;
     return is_closing(c) ? end_as_told(c) : lose(c, rank);

@@ -26,13 +26,28 @@ static int open_call(struct ftc_communicator *c, const struct ftc_started *start
     return take_input(c, call, FTC_CALL_OPEN, byte);
 }
 
-/* C9: what this rank contributes to an agreement after a revoke. */
+static bool is_agree(const struct ftc_started *started)
+{
+    return started->kind == FTC_STARTED_OPERATION && started->call.signature.kind == FTC_CALL_AGREE;
+}
+
+static struct ftc_roll_entry entry_of_agree(const struct ftc_started *started)
+{
+    const struct ftc_agree_input *input = started->call.input;
+
+    return (struct ftc_roll_entry){
+        .wish = FTC_WISH_AGREE, .flag = input->flag, .unrecognized = input->unrecognized};
+}
+
+/* C9: what this rank contributes to an agreement of the survivors. */
 static int agree_call(struct ftc_communicator *c, const struct ftc_started *started,
                       struct ftc_call *call)
 {
     struct ftc_roll_entry entry = {.wish = FTC_WISH_CLOSE};
 
-    if (started->kind == FTC_STARTED_OPERATION)
+    if (is_agree(started))
+        entry = entry_of_agree(started);
+    else if (started->kind == FTC_STARTED_OPERATION)
         entry.wish = FTC_WISH_VALIDATE;
     else if (started->kind == FTC_STARTED_CREATION && started->opening)
         entry = (struct ftc_roll_entry){.wish = FTC_WISH_OPEN, .refuses = started->refuses};
@@ -56,7 +71,7 @@ static int make_call(struct ftc_communicator *c, const struct ftc_started *start
                      struct ftc_call *call)
 {
     *call = started->call;
-    if (started->after)
+    if (started->after || is_agree(started))
         return agree_call(c, started, call);
     if (started->kind == FTC_STARTED_CLOSING) {
         *call = closing_call(c);

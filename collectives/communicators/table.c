@@ -162,13 +162,25 @@ struct ftc_started *ftc_started_add(struct ftc_communicator *c, enum ftc_started
     return started;
 }
 
+void ftc_started_remove(struct ftc_communicator *c, struct ftc_started *started)
+{
+    struct ftc_started **link = &c->first, *before = NULL;
+
+    if (started == c->first)
+        ftc_communicator_end_call(c);
+    while (*link != started) {
+        before = *link;
+        link = &before->next;
+    }
+    *link = started->next;
+    if (c->last == started)
+        c->last = before;
+    free(started);
+}
+
 void ftc_started_pop(struct ftc_communicator *c)
 {
-    struct ftc_started *started = c->first;
-
-    c->first = started->next;
-    free(started);
-    ftc_communicator_end_call(c);
+    ftc_started_remove(c, c->first);
 }
 
 void ftc_communicator_end_call(struct ftc_communicator *c)

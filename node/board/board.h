@@ -101,8 +101,9 @@ void ftc_board_close(struct ftc_board *board);
 
 /* Revoke the communicator: at every rank a call that is under way and waits ends soon with
  * FTC_ERR_REVOKED. One that need not wait may still succeed. Any thread may call this while the
- * board is open, during a call of another thread, too, and any number of times. */
-void ftc_board_revoke(struct ftc_board *board);
+ * board is open, during a call of another thread, too, and any number of times. `failed`: the ranks
+ * that this process knows to have failed. */
+void ftc_board_revoke(struct ftc_board *board, const struct ftc_set *failed);
 
 /*
  * Run one collective call. Blocks until this rank has the result, which goes to `receive`. NULL:
@@ -201,7 +202,8 @@ bool ftc_board_is_small(const struct ftc_board *board);
  * after a declaration, for the board of the segment. */
 void ftc_board_ring_all(struct ftc_segment *segment);
 /* The same for a board of a file of its own. The launcher does not know it. So each process that
- * has it open calls this when it learns of a declaration. Any thread may. */
-void ftc_board_ring_own(const struct ftc_board_file *file, int ranks);
+ * has it open calls this when it learns of a declaration, with the ranks that it knows to have
+ * failed. Any thread may. */
+void ftc_board_ring_own(const struct ftc_board_file *file, int ranks, const struct ftc_set *failed);
 
 #endif

@@ -118,10 +118,17 @@ FTC_HOT void ftc_board_finish(struct ftc_board *b, bool collecting)
         ftc_cpu_own(ftc_board_line(b, b->round, b->rank));
 }
 
-/* Ring all. Of the counters of finished rounds, those for which `asks` says that a rank may sleep
- * there. */
-static void ring_all(const struct ftc_board_memory *memory, int ranks,
-                     bool (*asks)(const struct ftc_board_memory *memory, int rank))
+/* May a rank sleep at the counter of finished rounds of this one? One that lives wakes all that
+ * asked. One that died may have taken the mark away before that. */
+static bool asks(const struct ftc_board_memory *memory, int rank, const struct ftc_set *failed)
+{
+    return FTC_BOARD_LOAD(memory->progress[rank].wanted) != 0 ||
+           (failed != NULL ? ftc_set_has(failed, rank) : ftc_segment_failed(memory->segment, rank));
+}
+
+/* Ring all. Of the counters of finished rounds, those at which a rank may sleep. NULL: those have
+ * failed that the segment of the board says. */
+static void ring_all(const struct ftc_board_memory *memory, int ranks, const struct ftc_set *failed)
 {
     for (unsigned i = 0; i < FTC_BOARD_DEPTH && !FTC_BOARD_MUTATED(DEATH_WITHOUT_BUMP); i++)
         FTC_BOARD_ADD(memory->places[i].bell, 1);
@@ -136,42 +143,29 @@ static void ring_all(const struct ftc_board_memory *memory, int ranks,
             FTC_BOARD_VALUE(FTC_BOARD_LOAD(memory->places[i].sleepers)) > 0)
             ftc_futex_wake(&memory->places[i].bell, FTC_NODE_MAX_RANKS);
     for (int rank = 0; rank < ranks; rank++)
-        if (asks(memory, rank))
+        if (asks(memory, rank, failed))
             ftc_futex_wake(&memory->progress[rank].bell, FTC_NODE_MAX_RANKS);
-}
-
-static bool asks_or_failed(const struct ftc_board_memory *memory, int rank)
-{
-    return FTC_BOARD_LOAD(memory->progress[rank].wanted) != 0 ||
-           ftc_segment_failed(memory->segment, rank);
 }
 
 void ftc_board_ring_all(struct ftc_segment *segment)
 {
     struct ftc_board_memory memory = ftc_segment_board(segment);
 
-    ring_all(&memory, ftc_segment_ranks(segment), asks_or_failed);
+    ring_all(&memory, ftc_segment_ranks(segment), NULL);
 }
 
-static bool may_ask(const struct ftc_board_memory *memory, int rank)
+void ftc_board_ring_own(const struct ftc_board_file *file, int ranks, const struct ftc_set *failed)
 {
-    (void)memory;
-    (void)rank;
-    return true;
-}
-
-void ftc_board_ring_own(const struct ftc_board_file *file, int ranks)
-{
-    ring_all(ftc_board_file_memory(file), ranks, may_ask);
+    ring_all(ftc_board_file_memory(file), ranks, failed);
 }
 
 /* --- revoked, left --- */
 
-void ftc_board_revoke(struct ftc_board *b)
+void ftc_board_revoke(struct ftc_board *b, const struct ftc_set *failed)
 {
     FTC_BOARD_STORE(b->memory.places[0].revoked, 1);
     if (!FTC_BOARD_MUTATED(REVOKE_WAKES_NOBODY))
-        ring_all(&b->memory, b->ranks, may_ask);
+        ring_all(&b->memory, b->ranks, failed);
 }
 
 static uint64_t left_word(uint64_t end, uint64_t communicator)

@@ -39,7 +39,12 @@ bool ftc_color_is_sound(int color)
 
 static bool is_group(const struct ftc_making *making)
 {
-    return making->validate == NULL && making->creation == FTC_CREATION_GROUP;
+    return making->call == NULL && making->creation == FTC_CREATION_GROUP;
+}
+
+static bool is_agree(const struct ftc_making *making)
+{
+    return making->call != NULL && making->call->signature.kind == FTC_CALL_AGREE;
 }
 
 int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making)
@@ -48,19 +53,19 @@ int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making)
     uint64_t *ticket = &making->started.ticket;
     uint64_t wish = (uint64_t)making->creation << 32 | (uint32_t)making->color;
 
-    making->started = (struct ftc_started_call){.wish = wish};
+    making->started = (struct ftc_started_call){
+        .wish = wish, .after = ftc_comm_is_revoked(comm) || is_agree(making)};
     if (is_group(making))
         comm->started_group = &making->started;
     else
         comm->started = &making->started;
 
-    uint64_t spare =
-        making->validate == NULL && !is_group(making) ? ftc_spare_offer(comm, wish) : 0;
-    int rc = making->validate != NULL ? ftc_communicator_start(c, making->validate, ticket)
-             : is_group(making) ? ftc_communicator_create_group(c, making->count, making->ranks,
-                                                                making->tag, ticket)
-                                : ftc_communicator_create(c, making->creation, making->color,
-                                                          making->key, spare, ticket);
+    uint64_t spare = making->call == NULL && !is_group(making) ? ftc_spare_offer(comm, wish) : 0;
+    int rc = making->call != NULL ? ftc_communicator_start(c, making->call, ticket)
+             : is_group(making)   ? ftc_communicator_create_group(c, making->count, making->ranks,
+                                                                  making->tag, ticket)
+                                  : ftc_communicator_create(c, making->creation, making->color,
+                                                            making->key, spare, ticket);
     if (rc == FTC_SUCCESS && spare != 0)
         ftc_spare_offered(comm->process, spare, *ticket);
     if (rc == FTC_ERR_NOMEM) /* the lifecycle cannot go on */
@@ -98,9 +103,12 @@ static int run(struct ftc_comm *comm, struct ftc_making *making)
     if (rc != FTC_SUCCESS)
         return rc;
     ftc_comm_engine_settle(comm->process);
+    /* It was begun by then, unless the call has ended. */
+    struct ftc_comm *runs =
+        making->started.after && comm->agreements != NULL ? comm->agreements : comm;
     while (!making->started.ended) {
-        if (!has_ended(comm, making))
-            ftc_comm_wait(comm, &(struct ftc_until){.done = has_ended, .arg = making});
+        if (!has_ended(runs, making))
+            ftc_comm_wait(runs, &(struct ftc_until){.done = has_ended, .arg = making});
         if (!making->started.ended)
             run_on_board(comm);
     }
@@ -135,9 +143,11 @@ static int run_recorded(struct ftc_comm *comm, struct ftc_making *making,
     ftc_call_enter(comm);
     if (!is_group(making) || !has_requests(comm))
         take_communicator(comm);
-    bool untold =
-        ftc_comm_is_revoked(comm) && !ftc_comm_is_told(comm); /* C8: it learns of it by this call */
+    bool untold = ftc_comm_is_revoked(comm) && !is_agree(making) &&
+                  !ftc_comm_is_told(comm); /* C8: it learns of it by this call */
     int rc = untold ? FTC_ERR_REVOKED : run(comm, making);
+    if (rc == FTC_SUCCESS && making->started.after)
+        ftc_finished_take(comm, comm->agreements);
     if (is_group(making))
         comm->started_group = NULL;
     else
@@ -147,9 +157,9 @@ static int run_recorded(struct ftc_comm *comm, struct ftc_making *making,
     return rc == FTC_ERR_REVOKED ? ftc_call_revoked(comm) : rc;
 }
 
-int ftc_validate_revoked(struct ftc_comm *comm, const struct ftc_call *call)
+int ftc_making_agree(struct ftc_comm *comm, struct ftc_making *making)
 {
-    return run_recorded(comm, &(struct ftc_making){.validate = call}, &call->signature);
+    return run_recorded(comm, making, &making->call->signature);
 }
 
 static int make(struct ftc_comm *comm, struct ftc_making *making, ftc_comm **out)

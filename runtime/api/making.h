@@ -4,15 +4,27 @@
 
 #include "runtime/comm/engine.h"
 
-/* A creation; or, after a revoke, the agreement that a validate is then (C9). */
+/* A creation; or an agreement of the survivors: an agree, or a validate after a revoke (C9). */
 struct ftc_making {
-    const struct ftc_call *validate; /* NULL: it is a creation */
+    const struct ftc_call *call; /* of an agreement; NULL: it is a creation */
     enum ftc_creation creation;
     int color, key;   /* of a split */
     int count, tag;   /* of a group */
     const int *ranks; /* of a group */
     struct ftc_started_call started;
 };
+
+/* What an agree gives. It stays until the call has ended. */
+struct ftc_agreeing {
+    struct ftc_agree_input input;
+    struct ftc_set unrecognized;
+    struct ftc_call call;
+};
+/* FTC_ERR_NOMEM. */
+int ftc_agreeing_open(struct ftc_agreeing *agreeing, const struct ftc_comm *comm, int flag);
+void ftc_agreeing_close(struct ftc_agreeing *agreeing);
+/* It is decided: *flag. FTC_ERR_RANK_FAILED: a failure that a rank has not recognized. */
+int ftc_agreeing_take(const struct ftc_started_call *started, int *flag);
 
 /* What a creation is in the history of operations. */
 const struct ftc_signature *ftc_making_signature(enum ftc_creation creation);
@@ -24,7 +36,7 @@ int ftc_making_start(struct ftc_comm *comm, struct ftc_making *making);
 /* May a caller of a split give this color? If not, the words of the error are set. */
 bool ftc_color_is_sound(int color);
 
-/* A validate of a communicator that is revoked. */
-int ftc_validate_revoked(struct ftc_comm *comm, const struct ftc_call *call);
+/* Runs an agreement of the survivors. */
+int ftc_making_agree(struct ftc_comm *comm, struct ftc_making *making);
 
 #endif

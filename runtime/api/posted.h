@@ -16,15 +16,17 @@ enum ftc_posted_stage { FTC_POSTED_STARTS, FTC_POSTED_SIZES, FTC_POSTED_VALUE };
 struct ftc_posted {
     struct ftc_comm *comm;
     bool passes; /* it is a send or a receive, which is not queued */
-    bool makes;  /* it is a creation, or a validate after a revoke */
+    bool makes;  /* it is a creation, an agree, or a validate after a revoke */
     enum ftc_posted_stage stage;
     struct ftc_transfer transfer;
     struct ftc_queued_operation queued; /* its first member is used by all, as a spare */
     struct ftc_request run;
-    /* A creation, or a validate after a revoke. */
+    /* A creation, an agree, or a validate after a revoke. */
     struct ftc_making making;
     ftc_comm **child;
     int *failed_count; /* of a validate */
+    int *flag;         /* of an agree; NULL: it is none */
+    struct ftc_agreeing agreeing;
     /* Other calls. */
     struct ftc_collective collective;
     struct ftc_call sizes;

@@ -5,20 +5,22 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "runtime/algorithms/gossip.h"
 #include "runtime/api/call.h"
 #include "runtime/process/turn.h"
 
 /* Begins a call of the API. After an error no call has begun. */
-static int begin(const ftc_comm *comm, const void *report, size_t struct_size)
+FTC_HOT static int begin(const ftc_comm *comm, const void *report, size_t struct_size)
 {
+    if (report != NULL && struct_size >= sizeof(struct_size))
+        return ftc_call_begin(comm);
     int rc = ftc_call_check(comm);
-
-    if (rc == FTC_SUCCESS && (report == NULL || struct_size < sizeof(struct_size)))
-        rc = ftc_error_set(FTC_ERR_ARG,
-                           "give a report with struct_size set to the size of its type");
-    return rc == FTC_SUCCESS ? ftc_call_begin(comm) : rc;
+    return rc != FTC_SUCCESS
+               ? rc
+               : ftc_error_set(FTC_ERR_ARG,
+                               "give a report with struct_size set to the size of its type");
 }
 
 static const struct ftc_signature barrier = {.kind = FTC_CALL_BARRIER, .root = -1};
@@ -98,7 +100,7 @@ static const char *algorithm_of(const struct ftc_comm *comm, const struct ftc_fi
 
 /* Without the lock, if the operation was on the board and nothing is under way: no other thread
  * changes its failed set then. */
-static void report_failed(struct ftc_comm *comm, ftc_report *report)
+FTC_HOT static void report_failed(struct ftc_comm *comm, ftc_report *report)
 {
     bool locked =
         comm->board == NULL || atomic_load_explicit(&comm->detour, memory_order_acquire) != 0;
@@ -138,7 +140,7 @@ static void report_all(struct ftc_comm *comm, ftc_report *report)
 }
 
 /* A caller that wants the failed set alone, after each operation, does not wait for the rest. */
-FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
+FTC_HOT FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
 {
     int rc = begin(comm, report, report != NULL ? report->struct_size : 0);
 

@@ -22,13 +22,19 @@ static struct ftc_posted *of_queued(struct ftc_queued_operation *operation)
 
 /* --- moving on, with the lock --- */
 
-static bool end(struct ftc_posted *p, int status)
+/* `of` is what has run it. */
+static bool end_of(struct ftc_posted *p, const struct ftc_comm *of, int status)
 {
     p->queued.status = status;
     ftc_publish_request_ends(p->comm, &p->queued.history);
     ftc_finished_fini(p->queued.finished);
-    ftc_progress_must(p->comm->process, ftc_finished_keep(p->comm, p->queued.finished));
+    ftc_progress_must(p->comm->process, ftc_finished_keep(of, p->queued.finished));
     return true;
+}
+
+static bool end(struct ftc_posted *p, int status)
+{
+    return end_of(p, p->comm, status);
 }
 
 /* True: the call is under way. */
@@ -92,7 +98,7 @@ static bool advance_making(struct ftc_queued_operation *operation, struct ftc_co
     if (!p->making.started.ended)
         return false;
     comm->started = NULL;
-    return end(p, p->making.started.status);
+    return end_of(p, p->making.started.after ? comm->agreements : comm, p->making.started.status);
 }
 
 /* --- starting --- */
@@ -145,18 +151,19 @@ FTC_HOT static int make_queued(struct ftc_comm *comm, ftc_request **place, struc
         ftc_queue_give_back(comm, &p->queued);
         return no_memory(comm);
     }
-    p->queued.by_board = false;
+    p->queued.by_board = p->queued.survives = false;
     p->queued.record = NULL;
     p->queued.agreed = 0;
     p->stage = FTC_POSTED_STARTS;
     p->child = NULL;
-    p->failed_count = NULL;
+    p->failed_count = p->flag = NULL;
     ftc_collective_clear(&p->collective);
     return FTC_SUCCESS;
 }
 
-/* A revoked communicator takes agreements alone, and these only of a caller that knows of the
- * revoke (communicators.md, C8). Other requests end at once, and no operation before them does. */
+/* A revoked communicator takes agreements alone, and but for an agree only of a caller that knows
+ * of the revoke (communicators.md, C8). Other requests end at once, and no operation before them
+ * does. */
 static void enqueue_by_messages(struct ftc_posted *p)
 {
     struct ftc_comm *comm = p->comm;
@@ -164,7 +171,7 @@ static void enqueue_by_messages(struct ftc_posted *p)
     ftc_call_enter(comm);
     if (ftc_comm_is_revoked(comm))
         ftc_comm_close_board(comm);
-    if (ftc_comm_is_revoked(comm) && !(p->makes && ftc_comm_is_told(comm))) {
+    if (ftc_comm_is_revoked(comm) && p->flag == NULL && !(p->makes && ftc_comm_is_told(comm))) {
         ftc_queue_refuse(&p->queued);
     } else {
         if (!ftc_mover_has_work(comm) && !ftc_comm_has_queue(comm))
@@ -286,9 +293,41 @@ FTC_API int ftc_ivalidate_global(ftc_comm *comm, int *failed_count, ftc_request 
         return rc;
     p->failed_count = failed_count;
     p->makes = ftc_comm_is_revoked(comm);
-    p->making.validate = &validate;
+    p->making = (struct ftc_making){.call = &validate};
     p->collective.call = validate;
     p->queued.advance = p->makes ? advance_making : advance_collective;
+    enqueue(p);
+    *request = ftc_posted_handle(p);
+    return ftc_call_end(comm, FTC_SUCCESS);
+}
+
+static int open_agree(struct ftc_comm *comm, int *flag, ftc_request **place,
+                      struct ftc_posted **out)
+{
+    int rc = flag != NULL ? make_queued(comm, place, out)
+                          : ftc_error_set(FTC_ERR_ARG, "there is no place for the flag");
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    rc = ftc_agreeing_open(&(*out)->agreeing, comm, *flag);
+    if (rc == FTC_SUCCESS)
+        return rc;
+    ftc_queue_give_back(comm, &(*out)->queued);
+    return ftc_call_end(comm, rc);
+}
+
+FTC_API int ftc_iagree(ftc_comm *comm, int *flag, ftc_request **request)
+{
+    struct ftc_posted *p = NULL;
+    int rc = open_agree(comm, flag, request, &p);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    p->flag = flag;
+    p->makes = p->queued.survives = true;
+    p->making = (struct ftc_making){.call = &p->agreeing.call};
+    p->collective.call = p->agreeing.call;
+    p->queued.advance = advance_making;
     enqueue(p);
     *request = ftc_posted_handle(p);
     return ftc_call_end(comm, FTC_SUCCESS);

@@ -21,6 +21,8 @@ static int give(struct ftc_posted *p)
 
     if (status != FTC_SUCCESS)
         return status;
+    if (p->flag != NULL)
+        return ftc_agreeing_take(&p->making.started, p->flag);
     if (p->child != NULL)
         *p->child = p->making.started.child;
     if (p->failed_count != NULL) {
@@ -76,6 +78,8 @@ FTC_HOT static int take(ftc_request **request, ftc_status *status)
     ftc_posted_count(comm, -1);
     show(comm, p, rc);
     ftc_collective_free(&p->collective);
+    if (p->flag != NULL)
+        ftc_agreeing_close(&p->agreeing);
     ftc_queue_give_back(comm, &p->queued);
     *request = NULL;
     if (status != NULL)

@@ -53,6 +53,18 @@ struct ftc_member_settings ftc_choice_member(const struct ftc_config *config, in
     return member;
 }
 
+/* Each message costs a change of processes where ranks share cores. With 16 and 64 ranks on two
+ * cores an agreement took 0.6 to 0.7 of the time. */
+#define DIRECT_ON_ONE_NODE 64
+
+void ftc_choice_agreements(struct ftc_choice_job *job)
+{
+    bool has_board = ftc_config_algorithm(job->config, job->nodes) == FTC_ALGORITHM_BOARD;
+
+    if (has_board && job->config->reduce_direct == 0)
+        job->member.direct = DIRECT_ON_ONE_NODE;
+}
+
 static int participants(const struct ftc_choice_job *job)
 {
     return job->member.ranks - (job->failed != NULL ? ftc_set_count(job->failed) : 0);

@@ -55,6 +55,9 @@ const char *ftc_choice_name(int id); /* "board", ...; NULL: it is none of these 
 struct ftc_member_settings ftc_choice_member(const struct ftc_config *config, int ranks, int nodes,
                                              int self, const struct ftc_flips *flips);
 
+/* The settings of agreements of survivors, by messages also where the ranks have a board. */
+void ftc_choice_agreements(struct ftc_choice_job *job);
+
 /* The first algorithm at or behind `from` that takes the call. There is always one. */
 enum ftc_choice_id ftc_choice_of(const struct ftc_choice_job *job,
                                  const struct ftc_signature *signature, enum ftc_choice_id from);

@@ -1,8 +1,24 @@
 /* Asking the table of algorithms. */
 #include "runtime/comm/algorithm.h"
 
+#include <stdlib.h>
+
 #define FOR_EACH(a, comm)                                                                          \
     for (const struct ftc_algorithm *const *a = (comm)->algorithms; *a != NULL; a++)
+
+const struct ftc_algorithm **
+ftc_algorithms_of_children(const struct ftc_algorithm *const *algorithms)
+{
+    size_t count = 0, kept = 0;
+
+    while (algorithms[count] != NULL)
+        count++;
+    const struct ftc_algorithm **children = calloc(count + 1, sizeof(*children));
+    for (size_t i = 0; children != NULL && i < count; i++)
+        if (!algorithms[i]->of_world)
+            children[kept++] = algorithms[i];
+    return children;
+}
 
 int ftc_algorithms_open(struct ftc_comm *comm)
 {

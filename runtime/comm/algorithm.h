@@ -56,6 +56,11 @@ struct ftc_algorithm {
 };
 
 /* Each of these calls the function of the same name of every algorithm that has one. */
+/* The table of children: that of the world without the algorithms that are of the world alone. The
+ * caller frees it. NULL: there is no memory. */
+const struct ftc_algorithm **
+ftc_algorithms_of_children(const struct ftc_algorithm *const *algorithms);
+
 int ftc_algorithms_open(struct ftc_comm *comm);
 void ftc_algorithms_close(struct ftc_comm *comm);
 void ftc_algorithms_received(struct ftc_comm *comm);

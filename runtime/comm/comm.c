@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collectives/communicators/number.h"
+#include "collectives/communicators/communicators.h"
 #include "node/board/level.h"
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/drive.h"
@@ -99,7 +99,7 @@ static int make_member(struct ftc_comm *comm, const struct ftc_set *agreed)
     return rc;
 }
 
-static int choose_settings(struct ftc_comm *comm, bool by_messages)
+static int choose_settings(struct ftc_comm *comm, bool by_messages, bool agrees)
 {
     bool in_rows;
     int nodes = count_nodes(comm, &in_rows);
@@ -112,6 +112,8 @@ static int choose_settings(struct ftc_comm *comm, bool by_messages)
         .nodes = nodes,
         .member = ftc_choice_member(&comm->process->config, comm->size, nodes, comm->rank,
                                     ftc_flips_any(&comm->flips) ? &comm->flips : NULL)};
+    if (agrees)
+        ftc_choice_agreements(&comm->choice);
     if (!in_rows || by_messages)
         comm->choice.member.nodes = 0;
     if (comm->job_ranks != NULL && !by_messages && !comm->process->alone)
@@ -184,11 +186,31 @@ bool ftc_comm_all_have_left(struct ftc_comm *comm)
     return true;
 }
 
+int ftc_comm_open_agreements(struct ftc_comm *comm, const struct ftc_algorithm *const *algorithms)
+{
+    struct ftc_comm_setup setup = {
+        .number = comm->number | FTC_COMMUNICATOR_REVOKED,
+        .rank = comm->rank,
+        .size = comm->size,
+        .job_ranks = ftc_communicator_job_ranks(comm->communicator),
+        .by_messages = true,
+        .agrees = true,
+        .communicator = comm->communicator,
+    };
+
+    if (comm->agreements != NULL)
+        return FTC_SUCCESS;
+    int rc = ftc_comm_open(&comm->agreements, comm->process, &setup, algorithms);
+    if (rc == FTC_SUCCESS)
+        snprintf(comm->agreements->name, sizeof(comm->name), "%s", comm->name);
+    return rc;
+}
+
 /* The counters of the slot keep what the member before has counted. */
 int ftc_comm_cut_off(struct ftc_comm *comm)
 {
     if (comm->board != NULL)
-        ftc_board_revoke(comm->board);
+        ftc_board_revoke(comm->board, ftc_member_known_failed(comm->member));
     if (!comm->process->alone)
         ftc_publish_multicast(comm);
     ftc_member_destroy(comm->member);
@@ -199,8 +221,7 @@ int ftc_comm_cut_off(struct ftc_comm *comm)
     ftc_progress_due(comm->process, &comm->driven, 0);
     comm->driven.more = comm->driven.waits = comm->driven.polls = comm->agreeing = false;
     comm->driven.copies = false;
-    comm->driven.number |= FTC_COMMUNICATOR_REVOKED;
-    comm->choice.member.communicator = comm->driven.number;
+    comm->driven.number = 0; /* of no message */
     comm->choice.member.nodes = 0;
     comm->process->delivered = true; /* a caller that waits looks again */
     return make_member(comm, NULL);
@@ -208,6 +229,8 @@ int ftc_comm_cut_off(struct ftc_comm *comm)
 
 void ftc_comm_close(struct ftc_comm *comm)
 {
+    if (comm->agreements != NULL)
+        ftc_comm_close(comm->agreements);
     if (comm->member != NULL && !comm->process->alone)
         ftc_publish_multicast(comm);
     ftc_history_close(&comm->history);
@@ -245,7 +268,7 @@ static int build(struct ftc_comm *comm, const struct ftc_comm_setup *setup)
     if (rc == 0 && (comm->report_failed == NULL || comm->report_corrupt == NULL))
         rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
     if (rc == 0)
-        rc = choose_settings(comm, setup->by_messages);
+        rc = choose_settings(comm, setup->by_messages, setup->agrees);
     if (rc == 0)
         rc = make_member(comm, setup->agreed);
     if (rc == 0 && !comm->process->alone)

@@ -45,7 +45,7 @@ struct ftc_request {
 
 /*
  * A call that belongs to the life of the communicator, and that no caller has made: the steps of a
- * creation, a closing, an agreement after a revoke. engine.h says who runs it.
+ * creation, a closing, an agreement of the survivors. engine.h says who runs it.
  */
 enum ftc_own_stage {
     FTC_OWN_NONE,
@@ -81,14 +81,18 @@ struct ftc_finished {
     bool paired;
 };
 
-/* What a caller has started that ends by an output of the communicators: a creation, or a validate
- * after a revoke. */
+/* What a caller has started that ends by an output of the communicators: a creation, an agree, or a
+ * validate after a revoke. */
 struct ftc_started_call {
     uint64_t ticket;
     uint64_t wish; /* of a creation: the kind, and the color of a split */
+    bool after;    /* it goes by agreements of the survivors */
     bool ended;
     int status;
     struct ftc_comm *child; /* NULL: this rank gets none */
+    /* Of an agree: its result, and whether a rank has not recognized a failure that it names. */
+    uint32_t flag;
+    bool unrecognized;
 };
 
 struct ftc_comm {
@@ -117,6 +121,9 @@ struct ftc_comm {
     bool opened;                           /* its creation has ended: it may have callers */
     struct ftc_own_call own;
     struct ftc_started_call *started; /* NULL: none */
+    /* What runs its agreements of the survivors, whether it is revoked or not (communicators.md,
+     * C9). NULL: there was none yet. */
+    struct ftc_comm *agreements;
     /* The creation of a group, which may go on beside it (communicators.md, C11). NULL: none. */
     struct ftc_started_call *started_group;
     bool told;         /* its callers know of a revoke (communicators.md, C8) */
@@ -225,6 +232,7 @@ struct ftc_comm_setup {
     int rank, size;       /* of this process in it, and how many it has */
     const int *job_ranks; /* by rank, copied; NULL: the world */
     bool by_messages;     /* its ranks share no memory */
+    bool agrees;          /* it is to run agreements of survivors */
     /* Of a part of the job: memory of a board that it takes over, and closes. NULL: it opens its
      * own, if its ranks share memory. If that fails, it is no error: comm->lacks_memory. */
     struct ftc_board_file *file;
@@ -253,8 +261,11 @@ void ftc_comm_close_board(struct ftc_comm *comm);
 /* Before the first operation: all members go without shared memory, since one lacks it. */
 void ftc_comm_by_messages(struct ftc_comm *comm);
 
-/* The operations under way have ended, at whatever stage they are. What follows goes by messages,
- * as agreements after the revoke (docs/design/communicators.md, C9). FTC_ERR_NOMEM. */
+/* Makes comm->agreements, by messages, if there is none. FTC_ERR_NOMEM. */
+int ftc_comm_open_agreements(struct ftc_comm *comm, const struct ftc_algorithm *const *algorithms);
+
+/* The operations under way have ended, at whatever stage they are, and there are no more. What
+ * follows goes by comm->agreements (docs/design/communicators.md, C9). FTC_ERR_NOMEM. */
 int ftc_comm_cut_off(struct ftc_comm *comm);
 
 #endif

@@ -239,7 +239,7 @@ static void noticed(struct ftc_driven *driven)
 
     ftc_publish_noticed(comm);
     if (comm->file != NULL && comm->levels == NULL) /* the launcher does not know this board */
-        ftc_board_ring_own(comm->file, comm->size);
+        ftc_board_ring_own(comm->file, comm->size, ftc_member_known_failed(comm->member));
 }
 
 /* If operations go over the board, the member does not see them. It is told how many this rank has

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "collectives/communicators/roll.h"
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/finished.h"
@@ -255,6 +256,33 @@ static struct ftc_started_call *started_of(const struct ftc_comm_engine *engine,
     return NULL;
 }
 
+/* C9: what runs the agreements of comm. */
+static struct ftc_comm *agreements_of(struct ftc_comm_engine *engine, struct ftc_comm *comm)
+{
+    ftc_progress_must(engine->process, ftc_comm_open_agreements(comm, engine->messages));
+    return comm->agreements;
+}
+
+static void call_agreement(struct ftc_comm_engine *engine, struct ftc_comm *comm,
+                           const struct ftc_communicators_output *output)
+{
+    struct ftc_comm *agreements = agreements_of(engine, comm);
+
+    agreements->recording = comm->recording;
+    call(agreements, output);
+}
+
+/* The result of an agree, before anything else is called. */
+static void take_agreement(struct ftc_started_call *started, const struct ftc_comm *agreements)
+{
+    const struct ftc_own_call *own = &agreements->own;
+    size_t size = own->call.signature.size;
+
+    started->flag = ftc_roll_flag(own->value, size, agreements->size);
+    started->unrecognized = ftc_roll_has_unrecognized(own->value, size, agreements->size,
+                                                      ftc_finished_failed(agreements));
+}
+
 static void end_started(struct ftc_comm_engine *engine,
                         const struct ftc_communicators_output *output, int status)
 {
@@ -263,6 +291,8 @@ static void end_started(struct ftc_comm_engine *engine,
     ftc_spare_drop_offered(engine->process, output->ticket);
     if (started == NULL)
         return;
+    if (output->kind == FTC_COMMUNICATORS_DELIVERED)
+        take_agreement(started, comm_of(output->communicator)->agreements);
     started->ended = true;
     started->status = status;
     started->child = output->child != NULL ? comm_of(output->child) : NULL;
@@ -300,6 +330,8 @@ static void revoked(struct ftc_comm_engine *engine, struct ftc_comm *comm)
     ftc_algorithms_revoke(comm);
     comm->algorithms = engine->messages;
     ftc_progress_must(engine->process, ftc_comm_cut_off(comm));
+    if (!ftc_communicator_is_temporary(comm->number))
+        (void)agreements_of(engine, comm);
     /* It never had a caller. Others may be in a call on its board: they must find *revoked* before
      * they find that this rank has left. */
     if (!comm->opened || comm->left)
@@ -316,6 +348,9 @@ static void forget(struct ftc_comm_engine *engine, struct ftc_communicator *c)
     set_stage(comm, FTC_OWN_NONE);
     ftc_spare_drop_of(engine->process, comm->number);
     comm->communicator = NULL;
+    if (comm->agreements != NULL) /* a closing may be under way there, which GONE has ended */
+        ftc_comm_close(comm->agreements);
+    comm->agreements = NULL;
     if (comm != engine->world)
         ftc_comm_close(comm);
 }
@@ -325,8 +360,8 @@ _Noreturn static void mismatch(struct ftc_comm_engine *engine, const struct ftc_
     char words[160];
 
     snprintf(words, sizeof(words),
-             "after the revoke of communicator %s, ranks call ftc_comm_shrink() and "
-             "ftc_validate_global() in different orders",
+             "communicator %s: ranks call ftc_agree(), and ftc_comm_shrink() and "
+             "ftc_validate_global() after a revoke, in different orders",
              comm->name);
     ftc_process_end_job(engine->process, FTC_EXIT_MISMATCH, words);
 }
@@ -338,6 +373,18 @@ static void send(struct ftc_comm_engine *engine, const struct ftc_communicators_
     ftc_progress_must(engine->process,
                       transport->ops->send(transport, output->rank, output->message, NULL, true));
     ftc_drill_pass(&engine->process->drill, FTC_DRILL_SEND);
+}
+
+static void take(struct ftc_comm *comm, const struct ftc_communicators_output *output)
+{
+    comm->driven.ops->receive(&comm->driven, output->rank, output->message);
+}
+
+/* L of comm names the rank, too. */
+static void lost(struct ftc_comm *comm, int rank)
+{
+    comm->driven.ops->notice(&comm->driven, rank);
+    comm->agreements->driven.ops->notice(&comm->agreements->driven, rank);
 }
 
 static void carry_out(struct ftc_comm_engine *engine, const struct ftc_communicators_output *output)
@@ -352,10 +399,13 @@ static void carry_out(struct ftc_comm_engine *engine, const struct ftc_communica
         begin(engine, output);
         break;
     case FTC_COMMUNICATORS_TAKE:
-        comm->driven.ops->receive(&comm->driven, output->rank, output->message);
+        take(output->after ? agreements_of(engine, comm) : comm, output);
         break;
     case FTC_COMMUNICATORS_CALL:
-        call(comm, output);
+        if (output->after)
+            call_agreement(engine, comm, output);
+        else
+            call(comm, output);
         break;
     case FTC_COMMUNICATORS_DELIVERED:
         end_started(engine, output, FTC_SUCCESS);
@@ -369,8 +419,8 @@ static void carry_out(struct ftc_comm_engine *engine, const struct ftc_communica
     case FTC_COMMUNICATORS_REVOKED:
         revoked(engine, comm);
         break;
-    case FTC_COMMUNICATORS_LOST: /* its member has no part but agreements after the revoke */
-        comm->driven.ops->notice(&comm->driven, output->rank);
+    case FTC_COMMUNICATORS_LOST:
+        lost(comm, output->rank);
         break;
     case FTC_COMMUNICATORS_FORGET:
         forget(engine, output->communicator);
@@ -518,6 +568,11 @@ struct ftc_comm *ftc_comm_engine_world(const struct ftc_process *process)
     return process->engine->world;
 }
 
+struct ftc_communicators *ftc_comm_engine_set(const struct ftc_process *process)
+{
+    return process->engine->set;
+}
+
 bool ftc_comm_engine_is_world_alone(const struct ftc_process *process)
 {
     const struct ftc_communicator *first = next(process->engine, NULL);
@@ -528,72 +583,4 @@ bool ftc_comm_engine_is_world_alone(const struct ftc_process *process)
 bool ftc_comm_engine_is_over(const struct ftc_process *process)
 {
     return next(process->engine, NULL) == NULL;
-}
-
-/* --- callers --- */
-
-static void free_one(struct ftc_comm *comm)
-{
-    bool small = comm->board != NULL && ftc_board_is_small(comm->board);
-
-    ftc_algorithms_leave(comm);
-    ftc_comm_give_up_board(comm);
-    if (ftc_comm_is_revoked(comm)) /* the closing is an agreement */
-        ftc_comm_close_board(comm);
-    else if (small)
-        ftc_spare_keep(comm);
-    ftc_progress_must(comm->process, ftc_communicator_free(comm->communicator));
-}
-
-static bool is_child_in_use(const struct ftc_comm_engine *engine, const struct ftc_communicator *c)
-{
-    return ftc_communicator_has_callers(c) && comm_of(c) != engine->world;
-}
-
-/* NULL: there is none. */
-static struct ftc_comm *child_in_use(const struct ftc_comm_engine *engine)
-{
-    for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;)
-        if (is_child_in_use(engine, c))
-            return comm_of(c);
-    return NULL;
-}
-
-void ftc_comm_engine_free(struct ftc_process *process, struct ftc_comm *comm)
-{
-    struct ftc_comm_engine *engine = process->engine;
-    struct ftc_comm *rest;
-
-    if (comm != NULL)
-        free_one(comm);
-    while (comm == NULL && (rest = child_in_use(engine)) != NULL)
-        free_one(rest);
-    ftc_comm_engine_settle(process);
-}
-
-static void give_back_until(struct ftc_comm_engine *engine, const struct ftc_comm *end)
-{
-    for (struct ftc_communicator *c = next(engine, NULL); comm_of(c) != end; c = next(engine, c))
-        if (is_child_in_use(engine, c))
-            atomic_store(&comm_of(c)->busy, 0);
-}
-
-struct ftc_comm *ftc_comm_engine_take_children(struct ftc_process *process)
-{
-    struct ftc_comm_engine *engine = process->engine;
-
-    for (struct ftc_communicator *c = NULL; (c = next(engine, c)) != NULL;)
-        if (is_child_in_use(engine, c) && atomic_exchange(&comm_of(c)->busy, 1) != 0) {
-            give_back_until(engine, comm_of(c));
-            return comm_of(c);
-        }
-    return NULL;
-}
-
-bool ftc_comm_engine_has_requests(const struct ftc_process *process)
-{
-    for (struct ftc_communicator *c = NULL; (c = next(process->engine, c)) != NULL;)
-        if (comm_of(c) != NULL && comm_of(c)->requests > 0)
-            return true;
-    return false;
 }

@@ -20,6 +20,7 @@ int ftc_comm_engine_open(struct ftc_comm **world, struct ftc_process *process,
 void ftc_comm_engine_close(struct ftc_process *process);
 
 struct ftc_comm *ftc_comm_engine_world(const struct ftc_process *process);
+struct ftc_communicators *ftc_comm_engine_set(const struct ftc_process *process);
 /* Is the world the only one that is not forgotten? */
 bool ftc_comm_engine_is_world_alone(const struct ftc_process *process);
 /* Does the process have no communicator any more? */
@@ -48,7 +49,7 @@ bool ftc_comm_is_told(struct ftc_comm *comm);
 /* A call on comm has returned FTC_ERR_REVOKED to the thread that runs this function. */
 void ftc_comm_engine_told(struct ftc_comm *comm);
 
-/* --- for the caller of a creation, or of a validate after a revoke --- */
+/* --- for the caller of a creation --- */
 
 /* Of a call that the caller has run on the board: its status, and its result in comm->own.value. */
 void ftc_comm_engine_ran(struct ftc_comm *comm, int status);

@@ -96,20 +96,25 @@ FTC_HOT void ftc_finished_show(struct ftc_comm *comm, struct ftc_finished **fini
         ftc_comm_detour(comm, FTC_DETOUR_FINISHED, !kept);
 }
 
-static int keep_last(struct ftc_comm *comm)
+static int keep_last(struct ftc_comm *comm, const struct ftc_comm *of)
 {
     if (comm->finished == NULL)
         comm->finished = calloc(1, sizeof(*comm->finished));
     if (comm->finished == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a report");
     ftc_finished_fini(comm->finished);
-    return ftc_finished_keep(comm, comm->finished);
+    return ftc_finished_keep(of, comm->finished);
+}
+
+void ftc_finished_take(struct ftc_comm *comm, const struct ftc_comm *other)
+{
+    ftc_progress_must(comm->process, keep_last(comm, other));
+    ftc_comm_detour(comm, FTC_DETOUR_FINISHED, true);
 }
 
 void ftc_finished_hold(struct ftc_comm *comm)
 {
     if (ftc_finished_is_kept(comm))
         return;
-    ftc_progress_must(comm->process, keep_last(comm));
-    ftc_comm_detour(comm, FTC_DETOUR_FINISHED, true);
+    ftc_finished_take(comm, comm);
 }

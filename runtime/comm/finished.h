@@ -25,6 +25,9 @@ static inline bool ftc_finished_is_kept(const struct ftc_comm *comm)
 /* From now on the last report is that of the operation that it has run last, whatever runs next. */
 void ftc_finished_hold(struct ftc_comm *comm);
 
+/* The same of the operation that `other` has run last. */
+void ftc_finished_take(struct ftc_comm *comm, const struct ftc_comm *other);
+
 /* From now on the last report is **finished, which the communicator owns; NULL: that of the
  * operation that it has run last. *finished becomes memory to be used again, or NULL. */
 void ftc_finished_show(struct ftc_comm *comm, struct ftc_finished **finished);

@@ -76,14 +76,22 @@ void ftc_queue_refuse(struct ftc_queued_operation *operation)
 
 void ftc_queue_cut_off(struct ftc_comm *comm)
 {
-    if (comm->queue.first != NULL)
+    struct ftc_queued_operation *operation = comm->queue.first, *behind;
+
+    if (operation != NULL && !operation->survives)
         comm->started = NULL; /* it may be in the first one, which its caller frees */
-    while (comm->queue.first != NULL) {
-        ftc_queue_refuse(ftc_queue_take_first(comm));
-        comm->process->delivered = true;
-    }
+    comm->queue.first = NULL;
     comm->agreeing = false;
     ftc_comm_detour(comm, FTC_DETOUR_QUEUE, false);
+    for (; operation != NULL; operation = behind) {
+        behind = operation->next;
+        if (operation->survives) {
+            ftc_queue_add(comm, operation);
+            continue;
+        }
+        ftc_queue_refuse(operation);
+        comm->process->delivered = true;
+    }
 }
 
 static bool is_empty(struct ftc_comm *comm, void *arg)

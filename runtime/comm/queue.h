@@ -21,6 +21,7 @@ struct ftc_queued_operation {
     bool (*advance)(struct ftc_queued_operation *operation, struct ftc_comm *comm);
     int status;
     atomic_int state; /* enum ftc_queued_state. Release: the status and the result are there */
+    bool survives;    /* a revoke does not end it: an agree */
     bool by_board;
     struct ftc_board_operation on_board; /* if it goes by the board: filled in by the owner */
     struct ftc_finished *finished;       /* of the operation, once it has ended */
@@ -53,7 +54,7 @@ static inline struct ftc_queued_operation *ftc_queue_take_first(struct ftc_comm 
 }
 /* The operation, which is not in the queue, ends with FTC_ERR_REVOKED. */
 void ftc_queue_refuse(struct ftc_queued_operation *operation);
-/* The communicator is revoked: all end so. */
+/* The communicator is revoked: all end so but those that survive it. */
 void ftc_queue_cut_off(struct ftc_comm *comm);
 /* Waits until there is none in the queue, or an operation is on the board. */
 void ftc_queue_drain(struct ftc_comm *comm);

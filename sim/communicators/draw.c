@@ -124,6 +124,8 @@ static void add_item(struct drawing *d)
         add_creation(d, slot, (enum ftc_creation)below(s, 4), false);
     else if (kind < 17 && slot > 0)
         add_free(d, slot);
+    else if (kind == 18 && s->revokes)
+        add(d, FTC_COMMS_OPERATE, slot)->call = FTC_CALL_AGREE;
     else if (kind == 17 && s->revokes && !d->revoked[slot] && (slot > 0 || below(s, 4) == 0)) {
         add(d, FTC_COMMS_REVOKE, slot)->who = below(s, s->settings.ranks);
         d->revoked[slot] = true;

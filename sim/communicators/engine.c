@@ -5,13 +5,14 @@
 
 #include "base/error.h"
 #include "collectives/communicators/mutation.h"
+#include "sim/communicators/held.h"
 
 /* What runs the calls of one communicator. */
 struct part {
     struct part *next;
     struct ftc_communicator *communicator;
     struct ftc_member *member; /* of the operations; NULL: it was revoked, or cut off */
-    struct ftc_member *after;  /* of the agreements after a revoke; NULL: it was not revoked */
+    struct ftc_member *after;  /* of the agreements of the survivors; NULL: there was none yet */
     bool waits; /* the call has still to begin: a settlement holds it back (agreement.md, rule 9) */
     bool done;  /* it is delivered, and the lifecycle has still to hear of it */
     bool leaves;                          /* its closing waits until all have left the board */
@@ -43,23 +44,6 @@ static struct part *part_of(const struct ftc_communicator *c)
 
 /* --- the queue --- */
 
-static void take_references(struct ftc_output *output)
-{
-    ftc_buffer_ref(output->head);
-    ftc_buffer_ref(output->value.buffer);
-    ftc_buffer_ref(output->result.buffer);
-    ftc_decision_ref(output->decision);
-}
-
-static void drop_references(struct ftc_output *output)
-{
-    ftc_buffer_unref(output->head);
-    ftc_buffer_unref(output->value.buffer);
-    ftc_buffer_unref(output->result.buffer);
-    ftc_decision_unref(output->decision);
-    *output = (struct ftc_output){0};
-}
-
 static int put(struct ftc_comms_engine *engine, const struct ftc_comms_output *output)
 {
     struct queued *queued = malloc(sizeof(*queued));
@@ -67,7 +51,7 @@ static int put(struct ftc_comms_engine *engine, const struct ftc_comms_output *o
     if (queued == NULL)
         return FTC_ERR_NOMEM;
     *queued = (struct queued){.output = *output};
-    take_references(&queued->output.is);
+    ftc_comms_hold(&queued->output.is);
     if (engine->queue == NULL)
         engine->queue = queued;
     else
@@ -80,7 +64,7 @@ static int put(struct ftc_comms_engine *engine, const struct ftc_comms_output *o
 static bool take_output(struct ftc_comms_engine *engine)
 {
     if (engine->current != NULL)
-        drop_references(&engine->current->output.is);
+        ftc_comms_let_go(&engine->current->output.is);
     free(engine->current);
     engine->current = engine->queue;
     if (engine->current == NULL)
@@ -140,7 +124,7 @@ static void part_free(struct part **link)
     *link = part->next;
     ftc_member_destroy(part->member);
     ftc_member_destroy(part->after);
-    drop_references(&part->delivered);
+    ftc_comms_let_go(&part->delivered);
     free(part);
 }
 
@@ -165,7 +149,7 @@ static void keep_delivery(struct part *part, const struct ftc_output *output)
 {
     part->done = true;
     part->delivered = *output;
-    take_references(&part->delivered);
+    ftc_comms_hold(&part->delivered);
 }
 
 /* After each input of a member. `rc` is what the input has returned. */
@@ -191,6 +175,20 @@ static int drain(struct ftc_comms_engine *engine, struct part *part, struct ftc_
             drained = put(engine, &out);
     }
     return rc == 0 ? drained : rc;
+}
+
+/* C9: the member of its agreements begins with the first one, with the first message of one, or
+ * with the revoke. */
+static int need_after(const struct ftc_comms_engine *engine, struct part *part)
+{
+    uint64_t number = ftc_communicator_name(part->communicator);
+
+    if (part->after != NULL || ftc_communicator_is_temporary(number))
+        return 0;
+    const struct ftc_set *agreed =
+        FTC_COMMUNICATORS_MUTATED(AFTER_FROM_G) ? ftc_member_agreed_failed(part->member) : NULL;
+    return make_member(engine, part, number | FTC_COMMUNICATOR_REVOKED, agreed,
+                       ftc_member_known_failed(part->member), &part->after);
 }
 
 /* --- what the lifecycle puts out --- */
@@ -266,27 +264,30 @@ static int take_call(struct ftc_comms_engine *engine, const struct ftc_communica
 {
     struct part *part = part_of(output->communicator);
 
-    drop_references(&part->delivered);
+    ftc_comms_let_go(&part->delivered);
     part->call = *output;
     if (output->call.signature.kind == FTC_CALL_CLOSE && has_board(engine, output->communicator)) {
         part->leaves = true;
         return set_word(engine, part, FTC_COMMS_SET_LEFT);
     }
     part->waits = true;
-    int rc = begin_call(engine, part);
+    int rc = output->after ? need_after(engine, part) : 0;
+    rc = rc == 0 ? begin_call(engine, part) : rc;
     return rc < 0 ? rc : 0;
 }
 
 static int take_message(struct ftc_comms_engine *engine, struct part *part, int from, bool after,
                         struct ftc_buffer *message)
 {
-    struct ftc_member *member = after ? part->after : part->member;
     int rank = ftc_communicator_rank_of(part->communicator, from);
 
     if (rank < 0) /* C8: it may have abandoned a child of another decision */
         return after && !FTC_COMMUNICATORS_MUTATED(STRANGER_ACCUSED) ? 0 : FTC_ERR_PROTO;
-    return member != NULL ? drain(engine, part, member, ftc_member_receive(member, rank, message))
-                          : 0;
+    int rc = after ? need_after(engine, part) : 0;
+    struct ftc_member *member = after ? part->after : part->member;
+    return rc == 0 && member != NULL
+               ? drain(engine, part, member, ftc_member_receive(member, rank, message))
+               : rc;
 }
 
 static int take_early(struct ftc_comms_engine *engine,
@@ -304,12 +305,9 @@ static int take_early(struct ftc_comms_engine *engine,
                                           .is = {.kind = FTC_OUTPUT_ACCUSE, .to = output->rank}});
 }
 
-/* C9: from now on it has a member for agreements, and none for operations. */
+/* C9: from now on it has a member for agreements, and none for operations. An agree goes on. */
 static int change_members(struct ftc_comms_engine *engine, struct part *part)
 {
-    uint64_t number = ftc_communicator_name(part->communicator);
-    const struct ftc_set *agreed =
-        FTC_COMMUNICATORS_MUTATED(AFTER_FROM_G) ? ftc_member_agreed_failed(part->member) : NULL;
     int rc = 0;
 
     /* One that has left touches the board no more. */
@@ -318,10 +316,11 @@ static int change_members(struct ftc_comms_engine *engine, struct part *part)
         if (rc == 0)
             rc = set_word(engine, part, FTC_COMMS_SET_LEFT);
     }
-    part->waits = part->done = part->leaves = false;
-    if (rc == 0 && !ftc_communicator_is_temporary(number))
-        rc = make_member(engine, part, number | FTC_COMMUNICATOR_REVOKED, agreed,
-                         ftc_member_known_failed(part->member), &part->after);
+    part->leaves = false;
+    if (!part->call.after)
+        part->waits = part->done = false;
+    if (rc == 0)
+        rc = need_after(engine, part);
     ftc_member_destroy(part->member);
     part->member = NULL;
     return rc;

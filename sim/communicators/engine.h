@@ -3,7 +3,7 @@
  * communicators have boards, closings go by these (C7). The
  * lifecycle (collectives/communicators/communicators.h) says what to call. Each communicator has a
  * member of the agreement core (collectives/agreement/member.h) for its operations, and another one
- * for its agreements after a revoke.
+ * for agreements of the survivors.
  *
  * Inputs: those below. Those of the lifecycle that start calls and open memory are called directly.
  * After each input take the outputs by ftc_comms_engine_next_output(), in order, until there is
@@ -41,7 +41,7 @@ struct ftc_comms_output {
     uint64_t number; /* of the communicator */
     uint64_t ticket; /* of a call */
     struct ftc_communicator *communicator, *child;
-    bool after;     /* of an agreement after a revoke */
+    bool after;     /* of an agreement of the survivors */
     uint64_t spare; /* OPEN: as that of BEGIN */
     struct ftc_output is;
 };
@@ -91,8 +91,8 @@ int ftc_comms_engine_next_output(struct ftc_comms_engine *engine,
 void ftc_comms_engine_digest(const struct ftc_comms_engine *engine, ftc_digest_sink *sink,
                              void *arg);
 
-/* The member of its operations (NULL once it is revoked) or of its agreements after a revoke (NULL
- * before). */
+/* The member of its operations (NULL once it is revoked) or of its agreements of the survivors
+ * (NULL before the first one). */
 const struct ftc_member *ftc_comms_engine_member(const struct ftc_communicator *c, bool after);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mix.h"
+#include "collectives/communicators/roll.h"
 #include "include/ftcoll.h"
 #include "sim/communicators/world.h"
 #include "sim/model/cluster.h"
@@ -82,13 +83,11 @@ static const struct ftc_comms_outcome *find_outcome(const struct ftc_comms_proce
 
 /* All that live and have delivered the call have the same outcome. */
 static void agree(struct ftc_comms_world *w, int rank, const struct ftc_comms_known *known,
-                  bool after, uint64_t digest)
+                  bool after, int ordinal, uint64_t digest)
 {
     struct ftc_comms_process *p = &w->process[rank];
-    const struct ftc_comms_outcome mine = {.number = known->number,
-                                           .after = after,
-                                           .ordinal = known->delivered[after],
-                                           .digest = digest};
+    const struct ftc_comms_outcome mine = {
+        .number = known->number, .after = after, .ordinal = ordinal, .digest = digest};
 
     p->outcome[p->outcomes++] = mine; /* each item of the program ends once */
     for (int other = 0; other < w->n; other++) {
@@ -216,6 +215,18 @@ static void check_result(struct ftc_comms_world *w, int rank, const struct ftc_c
         check_sum(w, rank, known, item, &is->result, NULL);
 }
 
+/* C9: the flag lacks the bits of the ranks that agree, and no others. */
+static void check_flag(struct ftc_comms_world *w, int rank, const struct ftc_comms_output *output)
+{
+    const struct ftc_value *value = &output->is.result;
+    int size = ftc_communicator_size(output->communicator);
+    uint32_t lacks = ~ftc_roll_flag(ftc_value_bytes(value), value->size, size);
+    uint32_t own = UINT32_C(1) << ftc_communicator_self(output->communicator);
+
+    if ((lacks & own) == 0 || (size < 32 && lacks >> size != 0))
+        ftc_comms_violate(w, "rank %d agrees on a flag that lacks %x", rank, lacks);
+}
+
 void ftc_comms_judge_delivery(struct ftc_comms_world *w, int rank, int item,
                               const struct ftc_comms_output *output)
 {
@@ -226,10 +237,15 @@ void ftc_comms_judge_delivery(struct ftc_comms_world *w, int rank, int item,
         return;
     if (output->is.decision != NULL)
         check_failed(w, rank, known, output->after, &output->is.decision->failed);
-    if (!output->after && !(reduce && output->is.result.buffer == NULL))
+    if (w->story->item[item].call == FTC_CALL_AGREE)
+        check_flag(w, rank, output);
+    else if (!output->after && !(reduce && output->is.result.buffer == NULL))
         check_result(w, rank, known, item, &output->is);
-    if (!reduce)
-        agree(w, rank, known, output->after, outcome_of(&output->is, true));
+    if (w->story->item[item].call == FTC_CALL_AGREE) /* wherever it was decided */
+        agree(w, rank, known, true, -1 - item, outcome_of(&output->is, true));
+    else if (!reduce)
+        agree(w, rank, known, output->after, known->delivered[output->after],
+              outcome_of(&output->is, true));
     check_order(w, rank, known, output->after, output->ticket);
 }
 
@@ -372,7 +388,8 @@ void ftc_comms_judge_created(struct ftc_comms_world *w, int rank, int at,
                            (size_t)child->size * sizeof(child->job_rank[0]));
     }
     if (item->creation != FTC_CREATION_SPLIT || output->child == NULL)
-        agree(w, rank, parent, output->after, item->creation == FTC_CREATION_SPLIT ? 0 : outcome);
+        agree(w, rank, parent, output->after, parent->delivered[output->after],
+              item->creation == FTC_CREATION_SPLIT ? 0 : outcome);
     check_order(w, rank, parent, output->after, output->ticket);
 }
 

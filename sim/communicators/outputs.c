@@ -58,6 +58,9 @@ static void cut_off(struct ftc_comms_world *w, int rank, int item,
 
     ftc_comms_say(w, "rank %d: item %d in %llx is cut off", rank, item,
                   (unsigned long long)output->number);
+    if (w->story->item[item].kind == FTC_COMMS_OPERATE &&
+        w->story->item[item].call == FTC_CALL_AGREE)
+        ftc_comms_violate(w, "rank %d: an agree is cut off", rank);
     if (!w->story->revokes)
         ftc_comms_violate(w, "rank %d: a call is cut off, and nobody has revoked", rank);
     w->sums->cut_off++;

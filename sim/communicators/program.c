@@ -47,6 +47,18 @@ static void add(void *arg, const void *in, void *inout, size_t size)
         to[i] += from[i];
 }
 
+/* The bit of this rank is in the flags of the others alone. */
+static int agree(struct ftc_comms_world *w, int rank, int at)
+{
+    struct ftc_comms_process *p = &w->process[rank];
+    struct ftc_communicator *c = p->slot[w->story->item[at].slot].communicator;
+    struct ftc_call call = {.signature = {.kind = FTC_CALL_AGREE, .root = -1},
+                            .input = &p->agree[at]};
+
+    p->agree[at] = (struct ftc_agree_input){.flag = ~(UINT32_C(1) << ftc_communicator_self(c))};
+    return ftc_communicator_start(c, &call, &p->ticket[at]);
+}
+
 static int operate(struct ftc_comms_world *w, int rank, int at)
 {
     const struct ftc_comms_item *item = &w->story->item[at];
@@ -127,7 +139,9 @@ static void start(struct ftc_comms_world *w, int rank, int thread, int at)
 
     ftc_comms_say(w, "rank %d starts item %d in %llx", rank, at,
                   (unsigned long long)ftc_communicator_name(p->slot[item->slot].communicator));
-    int rc = item->kind == FTC_COMMS_OPERATE ? operate(w, rank, at) : create(w, rank, at, &started);
+    int rc = item->kind == FTC_COMMS_CREATE ? create(w, rank, at, &started)
+             : item->call == FTC_CALL_AGREE ? agree(w, rank, at)
+                                            : operate(w, rank, at);
     ftc_comms_check(w, rank, "a call", rc);
     if (!started) {
         p->slot[item->child].state = FTC_COMMS_SLOT_NONE;
@@ -160,8 +174,10 @@ void ftc_comms_step(struct ftc_comms_world *w, int rank, int thread)
     struct ftc_comms_slot *slot = &p->slot[item->slot];
     bool calls = item->kind == FTC_COMMS_OPERATE || item->kind == FTC_COMMS_CREATE;
 
+    bool agrees = item->kind == FTC_COMMS_OPERATE && item->call == FTC_CALL_AGREE;
+
     p->at[thread] = at + 1;
-    if (slot->state != FTC_COMMS_SLOT_LIVE || (calls && slot->told != item->recovers)) {
+    if (slot->state != FTC_COMMS_SLOT_LIVE || (calls && !agrees && slot->told != item->recovers)) {
         if (item->kind == FTC_COMMS_CREATE)
             p->slot[item->child].state = FTC_COMMS_SLOT_NONE;
         return;

@@ -38,7 +38,7 @@ struct ftc_comms_known {
 };
 
 /* What was delivered to a process in a call: `ordinal` of communicator `number`, counted apart
- * before and after a revoke. */
+ * before and after a revoke; of an agree: -1 - the item. */
 struct ftc_comms_outcome {
     uint64_t number;
     bool after;
@@ -59,6 +59,7 @@ struct ftc_comms_process {
     uint64_t waits[FTC_COMMS_THREADS]; /* for this ticket; 0: for none */
     uint64_t ticket[FTC_COMMS_ITEMS];  /* of each item */
     uint64_t input[FTC_COMMS_ITEMS][2];
+    struct ftc_agree_input agree[FTC_COMMS_ITEMS];
     struct ftc_comms_slot slot[FTC_COMMS_SLOTS];
     uint64_t opening[FTC_COMMS_SLOTS]; /* children whose memory has to be opened */
     int openings;

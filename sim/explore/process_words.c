@@ -23,6 +23,7 @@ static const struct verb verbs[] = {
     {"bcast", FTC_COMMS_OPERATE, FTC_CALL_BCAST, RANK, true},
     {"barrier", FTC_COMMS_OPERATE, FTC_CALL_BARRIER, NOTHING, true},
     {"validate", FTC_COMMS_OPERATE, FTC_CALL_VALIDATE, AFTER, true},
+    {"agree", FTC_COMMS_OPERATE, FTC_CALL_AGREE, NOTHING, true},
     {"dup", FTC_COMMS_CREATE, FTC_CREATION_DUP, NOTHING, true},
     {"split", FTC_COMMS_CREATE, FTC_CREATION_SPLIT, LIST, true},
     {"shrink", FTC_COMMS_CREATE, FTC_CREATION_SHRINK, AFTER, true},

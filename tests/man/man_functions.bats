@@ -43,13 +43,15 @@ documented() {
 # The codes that no test can bring about here, and why.
 out_of_reach() {
     echo ftc_comm_revoke FTC_ERR_REVOKED # other calls return it
+    echo ftc_agree FTC_ERR_REVOKED # no revoke ends it
     echo ftc_cancel FTC_ERR_CANCELLED    # likewise
     echo ftc_init FTC_ERR_PROTO # a launcher of another version
     echo ftc_init FTC_ERR_UNSUPPORTED # more than 4096 ranks, or ranks that another launcher has mixed among hosts
+    echo ftc_agree FTC_ERR_NOMEM # some bytes for each rank
     echo ftc_gatherv FTC_ERR_NOMEM # some bytes for each rank
     echo ftc_reduce_scatter FTC_ERR_NOMEM # likewise
     printf "ftc_%s FTC_ERR_TYPE\n" ibarrier ibcast iallgather iallgatherv igather igatherv iscatter \
-        iscatterv ialltoall ialltoallv comm_idup comm_isplit comm_ishrink ivalidate_global # no operator
+        iscatterv ialltoall ialltoallv comm_idup comm_isplit comm_ishrink iagree ivalidate_global # no operator
     # Sanitizers then have no memory left for themselves.
     if [ -n "$SANITIZED" ]; then
         printf "%s FTC_ERR_NOMEM\n" ftc_op_create ftc_op_create_ordered

@@ -46,7 +46,7 @@ void walk_messages_without_memory(ftc_comm *world, int codes[5]); /* notes nothi
 
 /* One of each non-blocking form, and all that it reads and writes while it is under way. */
 #define WALK_RANKS 8
-#define WALK_FORMS 20
+#define WALK_FORMS 21
 struct forms {
     struct form {
         const char *name;
@@ -57,7 +57,7 @@ struct forms {
     size_t one[WALK_RANKS], displs[WALK_RANKS];
     int32_t in[WALK_RANKS];
     ftc_comm *copy, *part, *rest;
-    int failed;
+    int failed, flag;
 };
 void walk_start_forms(struct forms *f, ftc_comm *comm); /* notes nothing */
 void walk_see_forms(const struct forms *f, int code);   /* each start returned that */

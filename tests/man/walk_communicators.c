@@ -69,6 +69,7 @@ void walk_wrong_communicators(ftc_comm *world)
     SEE(FTC_ERR_ARG, ftc_comm_translate, (world, ftc_size(world), world));
     SEE(FTC_ERR_ARG, ftc_comm_translate, (world, 0, NULL));
     SEE(FTC_ERR_ARG, ftc_comm_set_name, (world, NULL));
+    SEE(FTC_ERR_ARG, ftc_agree, (world, NULL));
     MUST(out == NULL && given == world);
 }
 
@@ -88,6 +89,7 @@ static void refused_creations(ftc_comm *comm, int code)
 void walk_refused_communicators(ftc_comm *comm, int code)
 {
     ftc_comm *out = NULL, *given = comm;
+    int flag = 1;
 
     refused_creations(comm, code);
     SEE(code, ftc_comm_shrink, (comm, &out));
@@ -95,6 +97,8 @@ void walk_refused_communicators(ftc_comm *comm, int code)
     SEE(code, ftc_comm_translate, (comm, 0, comm));
     SEE(code, ftc_comm_revoke, (comm));
     SEE(code, ftc_comm_set_name, (comm, "nothing"));
+    SEE(code, ftc_agree, (comm, &flag));
+    MUST(flag == 1);
 }
 
 static ftc_comm *copy_of(ftc_comm *world)
@@ -136,9 +140,11 @@ int walk_revoked(ftc_comm *world, long number)
     ftc_comm *copy = revoked_copy(world), *rest = NULL;
     int32_t sum = 1;
     double half = 0.5, mean = 0;
-    int failed = -1;
+    int failed = -1, flag = 1;
 
     (void)number;
+    SEE(FTC_SUCCESS, ftc_agree, (copy, &flag)); /* nobody learns of the revoke by it */
+    MUST(flag == 1);
     revoked_operations(copy);
     SEE(FTC_SUCCESS, ftc_validate_local, (copy, &failed));
     SEE(FTC_SUCCESS, ftc_comm_free, (&copy));

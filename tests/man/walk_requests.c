@@ -68,6 +68,7 @@ static struct form *start_most(struct forms *f, ftc_comm *comm)
 static struct form *start_agreements(struct forms *f, struct form *form, ftc_comm *comm)
 {
     START(ftc_comm_ishrink, comm, &f->rest);
+    START(ftc_iagree, comm, &f->flag);
     START(ftc_ivalidate_global, comm, &f->failed);
     return form;
 }
@@ -194,6 +195,7 @@ static void nowhere(ftc_comm *world)
     NOWHERE(ftc_comm_idup, world, &out);
     NOWHERE(ftc_comm_isplit, world, 0, 0, &out);
     NOWHERE(ftc_comm_ishrink, world, &out);
+    NOWHERE(ftc_iagree, world, &count);
     NOWHERE(ftc_ivalidate_global, world, &count);
     MUST(out == NULL && count == -1);
 }
@@ -239,6 +241,7 @@ static void wrong_forms(ftc_comm *world, ftc_request **request)
     WRONG(FTC_ERR_ARG, ftc_comm_isplit, world, 0, 0, NULL);
     WRONG(FTC_ERR_ARG, ftc_comm_isplit, world, -1, 0, &part);
     WRONG(FTC_ERR_ARG, ftc_comm_ishrink, world, NULL);
+    WRONG(FTC_ERR_ARG, ftc_iagree, world, NULL);
     WRONG(FTC_ERR_ARG, ftc_ivalidate_global, world, NULL);
     MUST(part == NULL);
 }
@@ -346,6 +349,7 @@ void walk_requests_without_root(ftc_comm *world)
 {
     ftc_request *requests[5] = {NULL};
     int32_t value[5] = {7, 7, 7, 7, 7};
+    int flag = 5;
 
     for (int i = 0; i < 5; i++)
         SEE(FTC_SUCCESS, ftc_ibcast, (&value[i], 1, FTC_INT32, 0, world, &requests[i]));
@@ -353,4 +357,6 @@ void walk_requests_without_root(ftc_comm *world)
         end(&requests[i], i, FTC_ERR_ROOT_FAILED);
         MUST(value[i] == 7);
     }
+    SEE(FTC_ERR_RANK_FAILED, ftc_agree, (world, &flag));
+    MUST(flag == 5);
 }

@@ -194,7 +194,7 @@ static enum ftc_board_copied copy_to(void *arg, int rank, uint64_t address, cons
 static void revoke_by(struct board_box *box, struct ftc_board *board)
 {
     box->revoked = true;
-    ftc_board_revoke(board);
+    ftc_board_revoke(board, &box->declared);
 }
 
 /* True: this rank starts no more operations. */
@@ -348,7 +348,7 @@ static void declare(struct board_box *box)
         ftc_segment_declare(segment, rank, &failure);
         ftc_set_add(&box->declared, rank);
         if (box->plan->own_file)
-            ftc_board_ring_own(box->file[box->plan->ranks], box->plan->ranks);
+            ftc_board_ring_own(box->file[box->plan->ranks], box->plan->ranks, &box->declared);
         else
             ftc_board_ring_all(segment);
     }

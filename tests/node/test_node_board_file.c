@@ -267,6 +267,7 @@ START_TEST(a_member_that_dies_is_known_by_its_rank_in_the_communicator)
 {
     struct ftc_failure failure = {.cause = FTC_CAUSE_SIGNAL, .detail = SIGKILL, .seen_by = -1};
     struct ftc_board_file *file;
+    struct ftc_set failed;
     pid_t child[RANKS];
 
     ck_assert_int_eq(ftc_board_file_open(&file, job.segment, NUMBER, LOWEST, RANKS), 0);
@@ -275,7 +276,10 @@ START_TEST(a_member_that_dies_is_known_by_its_rank_in_the_communicator)
     (void)scratch_wait(child[1]);
     ftc_segment_declare(job.segment, 4, &failure); /* of the job, and not in the communicator */
     ftc_segment_declare(job.segment, job_rank[1], &failure);
-    ftc_board_ring_own(file, RANKS);
+    ck_assert_int_eq(ftc_set_init(&failed, RANKS), 0);
+    ftc_set_add(&failed, 1);
+    ftc_board_ring_own(file, RANKS, &failed);
+    ftc_set_fini(&failed);
     scratch_wait_success(child[0]);
     scratch_wait_success(child[2]);
     ftc_board_file_close(file);
@@ -291,13 +295,16 @@ static int combine_and_revoke(void *arg)
         .signature = {.kind = FTC_CALL_ALLREDUCE, .type = 5, .root = -1, .size = sizeof(bits)},
         .input = bits,
         .combine = unite};
+    struct ftc_set nobody = {0};
     struct rank rank;
 
+    if (ftc_set_init(&nobody, RANKS) != 0)
+        return 4;
     join(&rank, *(int *)arg);
     if (take_part(&rank, 8) != 7)
         return 1;
     if (rank.self == 2)
-        ftc_board_revoke(rank.board);
+        ftc_board_revoke(rank.board, &nobody);
     else if (ftc_board_call(rank.board, &call, bits) != FTC_ERR_REVOKED)
         return 2;
     if (ftc_board_operations(rank.board) != (rank.self == 2 ? 1 : 2))

@@ -87,6 +87,11 @@ tells() {
     tells revokes-and-dies 5 board messages nodes
 }
 
+@test "no revoke ends an agree" {
+    tells revokes-and-agrees 5 board messages nodes
+    tells agrees-on 6 board messages nodes
+}
+
 @test "the world is revoked" {
     tells revokes-world 6 board messages nodes
 }

@@ -331,6 +331,58 @@ static void revokes_and_dies(void)
     MUST(present(world) == (EVERYBODY & ~BIT(1)));
 }
 
+/* Do all that live have the same number? */
+static bool is_same(uint32_t mine)
+{
+    uint32_t both[2] = {mine, ~mine};
+
+    MUST(ftc_allreduce(FTC_IN_PLACE, both, 2, FTC_UINT32, FTC_BAND, world) == FTC_SUCCESS);
+    return both[0] == mine && both[1] == ~mine;
+}
+
+/* Rank 1 dies as soon as it has revoked, before it agrees. One may have agreed without it when the
+ * others learn of the revoke. */
+static void revokes_and_agrees(void)
+{
+    ftc_comm *work = copy_of(world);
+    ftc_request *request = NULL;
+    int flag = 0xff & ~(1 << me), again = me;
+
+    if (me == 1) {
+        MUST(ftc_comm_revoke(work) == FTC_SUCCESS);
+        die();
+    }
+    int rc = ftc_agree(work, &flag);
+    MUST(rc == FTC_ERR_RANK_FAILED && is_same((uint32_t)flag) && (flag & 0x3d) == 0);
+    MUST(ftc_barrier(work) == FTC_ERR_REVOKED);
+    MUST(ftc_iagree(work, &again, &request) == FTC_SUCCESS);
+    MUST(ftc_wait(&request, NULL) == FTC_ERR_RANK_FAILED && again == 0);
+    int failed = 0, recognized = 1;
+    MUST(ftc_validate_global(work, &failed) == FTC_SUCCESS && failed == 1);
+    MUST(ftc_agree(work, &recognized) == FTC_SUCCESS && recognized == 1);
+    give_up(work);
+    MUST(present(world) == (EVERYBODY & ~BIT(1)));
+}
+
+/* A request is under way when rank 0 revokes. It goes on. */
+static void agrees_on(void)
+{
+    ftc_comm *work = copy_of(world);
+    ftc_request *sum = NULL, *agree = NULL;
+    int32_t value = 1;
+    int flag = 7;
+
+    MUST(ftc_iallreduce(FTC_IN_PLACE, &value, 1, FTC_INT32, FTC_SUM, work, &sum) == FTC_SUCCESS);
+    MUST(ftc_iagree(work, &flag, &agree) == FTC_SUCCESS);
+    if (me == 0)
+        MUST(ftc_comm_revoke(work) == FTC_SUCCESS);
+    int rc = ftc_wait(&sum, NULL);
+    MUST(rc == FTC_SUCCESS || rc == FTC_ERR_REVOKED);
+    MUST(ftc_wait(&agree, NULL) == FTC_SUCCESS && flag == 7);
+    give_up(work);
+    MUST(present(world) == EVERYBODY);
+}
+
 /* The world itself is revoked, and one goes on in what is shrunk from it. */
 static void revokes_world(void)
 {
@@ -478,6 +530,8 @@ static const struct {
     {"frees", frees},
     {"revokes", revokes},
     {"revokes-and-dies", revokes_and_dies},
+    {"revokes-and-agrees", revokes_and_agrees},
+    {"agrees-on", agrees_on},
     {"threads", threads},
     {"revokes-world", revokes_world},
     {"finalizes-early", finalizes_early},

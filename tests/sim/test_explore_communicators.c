@@ -84,6 +84,8 @@ static const struct job kept[] = {
     {.n = 3, .crashes = 2, .program = "shrink bcast:1@child free@child"},
     {.n = 3, .crashes = 1, .program = "dup revoke:1@child allreduce@child shrink:after@child"},
     {.n = 3, .crashes = 1, .direct = 3, .program = "idup revoke:2"},
+    {.n = 2, .crashes = 1, .program = "iallreduce iagree revoke:0 shrink:after"},
+    {.n = 3, .crashes = 1, .program = "revoke:0 agree"},
 };
 #define KEPT ((int)(sizeof(kept) / sizeof(kept[0])))
 
@@ -147,6 +149,9 @@ static const struct job finds[FTC_COMMUNICATORS_MUTATIONS_COUNT] = {
           .program = "dup icreate:0+2@child revoke:1@1 free@1"),
     FINDS(REVOKE_NOT_PASSED_ON, .n = 3, .crashes = 1,
           .program = "dup revoke:1@child allreduce@child shrink:after@child"),
+    FINDS(REVOKE_NOT_TO_NEXT, .n = 3, .crashes = 1, .program = "revoke:0 allreduce shrink:after"),
+    FINDS(AGREE_CUT_OFF, .n = 2, .program = "iagree revoke:0"),
+    FINDS(AGREE_AS_OPERATION, .n = 3, .crashes = 1, .program = "agree revoke:0"),
     FINDS(REVOKE_UNANSWERED, .n = 3, .crashes = 1,
           .program = "dup revoke:1@child allreduce@child shrink:after@child"),
     FINDS(AFTER_FROM_G, .n = 3, .crashes = 1,
