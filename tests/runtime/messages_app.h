@@ -33,4 +33,7 @@ bool is_message(const unsigned char *buffer, size_t bytes, int from, int number)
 void several_threads(void);
 void driven_send(void);
 
+/* messages_cancelled.c */
+void cancelled(void);
+
 #endif
