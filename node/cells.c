@@ -26,6 +26,9 @@ _Static_assert(FTC_CELLS_MOST <= SIZE_MASK, "sizes fit into a mark");
 /* Cells are given back so many at a time. */
 #define GROUP(count) ((count) / 4)
 
+/* A producer clears so many marks at a time. */
+#define CLEARED_AHEAD 16
+
 /* A producer that starves for a message waits for less than what the consumer may keep to itself.
  */
 _Static_assert((FTC_CELLS_MOST + 8) / FTC_CELL_LINE + 1 + GROUP(FTC_CELLS) <= FTC_CELLS,
@@ -74,6 +77,7 @@ static void use_many(struct ftc_cells *cells)
     cells->cell = (struct ftc_cell *)(void *)((char *)cells->shared + FTC_RING_PAGES);
     cells->count = FTC_CELLS_MANY;
     cells->origin = cells->position;
+    cells->cleared = cells->position + 1;
 }
 
 static int damaged(const struct ftc_cells *cells, const char *what, uint64_t value)
@@ -90,6 +94,7 @@ void ftc_cells_attach(struct ftc_cells *cells, const struct ftc_ring *ring)
                                 .cell = ftc_ring_cells(ring->shared),
                                 .count = FTC_CELLS,
                                 .segment = ring->segment,
+                                .cleared = 1,
                                 .from = ring->from,
                                 .to = ring->to};
 }
@@ -140,6 +145,23 @@ static inline size_t copy_in(const struct ftc_cells *cells, size_t at, const voi
     return size - first;
 }
 
+/* Clears marks up to this cell, which is free. */
+static inline void clear_to(struct ftc_cells *cells, uint64_t position)
+{
+    for (; cells->cleared <= position; cells->cleared++)
+        atomic_store_explicit(&cell_at(cells, cells->cleared)->mark, 0, memory_order_relaxed);
+}
+
+/* Their lines come from another core. They come together, where one by one each message would wait
+ * for one. */
+static inline void clear_ahead(struct ftc_cells *cells)
+{
+    uint64_t end = cells->returned + cells->count - 1, ahead = cells->position + CLEARED_AHEAD;
+
+    if (cells->cleared <= cells->position + 1)
+        clear_to(cells, ahead < end ? ahead : end);
+}
+
 /* `shown` are the sizes that the consumer sees. Their sum is the same. */
 static inline int put(struct ftc_cells *cells, struct ftc_cells_sizes sizes,
                       struct ftc_cells_sizes shown, const void *head, const void *value)
@@ -153,7 +175,7 @@ static inline int put(struct ftc_cells *cells, struct ftc_cells_sizes sizes,
     if (rc != 1)
         return rc;
     struct ftc_cell *first = cell_at(cells, cells->position);
-    atomic_store_explicit(&cell_at(cells, cells->position + count)->mark, 0, memory_order_relaxed);
+    clear_to(cells, cells->position + count);
     if (count == 1) {
         copy_few(first->bytes, head, sizes.head);
         copy_few(first->bytes + sizes.head, value, sizes.value);
@@ -166,7 +188,7 @@ static inline int put(struct ftc_cells *cells, struct ftc_cells_sizes sizes,
                           mark_at(cells->position) | shown.value << SIZE_BITS | shown.head,
                           memory_order_release);
     cells->position += count;
-    ftc_cpu_own(cell_at(cells, cells->position + 1));
+    clear_ahead(cells);
     return 1;
 }
 

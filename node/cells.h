@@ -9,11 +9,12 @@
  * core to core as one line, and the consumer looks at nothing else to find it. A message of the
  * byte ring has a cell, too, which is empty: so the cells give the order of all messages.
  *
- * Crash safety. The producer clears the mark of the cell behind the message, writes the bytes, and
- * then release-stores the mark. A producer that is killed before that has not sent the message. The
- * cell where the consumer looks was cleared by the message before it, and so it has 0 or the mark
- * of a message. Anything else is damage, and FTC_ERR_PROTO. Positions are private, as those of a
- * ring, and what the other side says of them is checked before use.
+ * Crash safety. The producer clears the mark of the cell behind the message, unless it has cleared
+ * that one before. It writes the bytes, and then release-stores the mark of the message. A producer
+ * that is killed before that has not sent the message. The cell where the consumer looks was
+ * cleared before the message in front of it had its mark, and so it has 0 or the mark of a message.
+ * Anything else is damage, and FTC_ERR_PROTO. Positions are private, as those of a ring, and what
+ * the other side says of them is checked before use.
  *
  * There are few cells at first, on one page. A producer that finds no room in them moves on to
  * more, behind the first pages of the ring, and never goes back. The mark where the consumer looks
@@ -48,6 +49,7 @@ struct ftc_cells {
     uint64_t origin;   /* the position of the first cell in use */
     uint64_t position; /* cells that this side has written or read; trusted */
     uint64_t returned; /* how many the consumer has given back, as this side knows it */
+    uint64_t cleared;  /* producer: the marks of free cells are 0 up to this one */
     int from, to;
 };
 
