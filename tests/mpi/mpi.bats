@@ -50,6 +50,7 @@ run_app() {
     run_app 4 3 crossing_death
 }
 
+# bats test_tags=threads
 @test "agreements that overlap, and a revoke right after one" {
     run_app 2 2 agreed
     run_app 5 5 agreed
