@@ -102,7 +102,7 @@ struct ftc_communicator *ftc_communicators_world(struct ftc_communicators *set);
 
 /* --- calls: each starts one, and says which ticket it has --- */
 
-/* What the input of a call of the kind FTC_CALL_AGREE is. The size in its signature is 0. */
+/* The input of a call of the kind FTC_CALL_AGREE. The size in its signature is 0. */
 struct ftc_agree_input {
     uint32_t flag;
     const struct ftc_set *unrecognized; /* failures that the caller has not recognized */

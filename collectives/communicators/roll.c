@@ -90,10 +90,9 @@ uint32_t ftc_roll_flag(const void *roll, size_t size, int ranks)
 bool ftc_roll_has_unrecognized(const void *roll, size_t size, int ranks,
                                const struct ftc_set *failed)
 {
-    const unsigned char *bytes = (const unsigned char *)roll + ftc_set_bytes(ranks);
-
     if (size != ftc_roll_size(ranks))
         return true;
+    const unsigned char *bytes = (const unsigned char *)roll + ftc_set_bytes(ranks);
     for (int rank = 0; (rank = ftc_set_next(failed, rank)) >= 0; rank++)
         if ((bytes[rank / 8] >> rank % 8 & 1) != 0)
             return true;

@@ -14,7 +14,7 @@ struct ftc_making {
     struct ftc_started_call started;
 };
 
-/* What an agree gives. It stays until the call has ended. */
+/* The input of an agree. It stays until the call has ended. */
 struct ftc_agreeing {
     struct ftc_agree_input input;
     struct ftc_set unrecognized;

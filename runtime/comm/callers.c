@@ -1,4 +1,4 @@
-/* What the callers of a process do with its communicators: they free them, or take all. */
+/* Communicators that callers of the process free, or take all at once. */
 #include "runtime/comm/algorithm.h"
 #include "runtime/comm/engine.h"
 #include "runtime/comm/spare.h"

@@ -81,8 +81,8 @@ struct ftc_finished {
     bool paired;
 };
 
-/* What a caller has started that ends by an output of the communicators: a creation, an agree, or a
- * validate after a revoke. */
+/* A call under way that an output of the communicators ends: a creation, an agree, or a validate
+ * after a revoke. */
 struct ftc_started_call {
     uint64_t ticket;
     uint64_t wish; /* of a creation: the kind, and the color of a split */
@@ -121,8 +121,8 @@ struct ftc_comm {
     bool opened;                           /* its creation has ended: it may have callers */
     struct ftc_own_call own;
     struct ftc_started_call *started; /* NULL: none */
-    /* What runs its agreements of the survivors, whether it is revoked or not (communicators.md,
-     * C9). NULL: there was none yet. */
+    /* The engine of its agreements of the survivors, whether it is revoked or not
+     * (communicators.md, C9). NULL: there was none yet. */
     struct ftc_comm *agreements;
     /* The creation of a group, which may go on beside it (communicators.md, C11). NULL: none. */
     struct ftc_started_call *started_group;
