@@ -247,14 +247,15 @@ FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type t
 
 /*
  * As ftc_allreduce(), but only `root` gets the result. The other ranks ignore recv; with
- * FTC_IN_PLACE it holds their input. They return as soon as they have sent their part. In two cases
- * they return when the root has it: in shared memory with more than 128 KiB, and with two levels.
+ * FTC_IN_PLACE it holds their input. They return as soon as they have sent their part. In three
+ * cases they return when the root has it: in shared memory with more than 128 KiB; with two levels;
+ * and between hosts with [collectives] large_at bytes or more.
  * The ranks make no agreement: if more than f of them fail during the reduce, the root alone may
  * get FTC_ERR_TOO_MANY_FAILURES. Later reduces go on without them, so separate failures do not add
  * up: the library takes dead ranks out in the background, and a call may wait for that.
  * (With [failure_info] share = off, or with two levels and a value over 128 KiB, only an operation
  * of another kind takes them out.) The root never gets that error in shared memory or with two
- * levels, where the value has at most 128 KiB. The root alone may get FTC_ERR_CORRUPT, too. If the
+ * levels. The root alone may get FTC_ERR_CORRUPT, too. If the
  * root has failed, the others return FTC_SUCCESS.
  * Errors: FTC_ERR_ARG, FTC_ERR_TYPE.
  */

@@ -49,16 +49,32 @@ int ftc_large_put(struct ftc_large_exchange *exchange, int to, struct ftc_large_
     return FTC_SUCCESS;
 }
 
-int ftc_large_copy_input(const struct ftc_large_exchange *exchange, size_t offset, size_t size,
-                         struct ftc_value *copy)
+int ftc_large_copy(const struct ftc_large_exchange *exchange, const void *bytes, size_t size,
+                   struct ftc_value *copy)
 {
     *copy =
         (struct ftc_value){.buffer = ftc_buffer_pool_take(exchange->set.pool, size), .size = size};
     if (copy->buffer == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for %zu bytes of a large value", size);
     if (size > 0)
-        memcpy(copy->buffer->data, (const unsigned char *)exchange->set.call->input + offset, size);
+        memcpy(copy->buffer->data, bytes, size);
     return FTC_SUCCESS;
+}
+
+int ftc_large_copy_input(const struct ftc_large_exchange *exchange, size_t offset, size_t size,
+                         struct ftc_value *copy)
+{
+    const unsigned char *input = exchange->set.call->input;
+
+    return ftc_large_copy(exchange, size > 0 ? input + offset : NULL, size, copy);
+}
+
+int ftc_large_place_of(const struct ftc_large_exchange_settings *set, int rank)
+{
+    for (int place = 0; place < set->places; place++)
+        if (set->rank[place] == rank)
+            return place;
+    return -1;
 }
 
 size_t ftc_large_block_size(const struct ftc_large_exchange_settings *set, size_t wanted)

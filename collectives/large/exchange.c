@@ -11,6 +11,8 @@
 
 static const struct ftc_large_exchange_ops *const exchanges[FTC_CALL_KINDS] = {
     [FTC_CALL_ALLREDUCE] = &ftc_ring_reduce_ops,
+    [FTC_CALL_REDUCE] = &ftc_ring_reduce_ops,
+    [FTC_CALL_BCAST] = &ftc_ring_reduce_ops,
     [FTC_CALL_REDUCE_SCATTER] = &ftc_ring_reduce_ops,
     [FTC_CALL_ALLGATHER] = &ftc_ring_gather_ops,
     [FTC_CALL_GATHER] = &ftc_pairwise_ops,

@@ -3,7 +3,7 @@
  * all that each of them needs for its result. An exchange tolerates no failure. These are there
  * (docs/design/nodes.md, "Large values", has their bytes and sources):
  *
- *   ring_reduce.c   allreduce, and reduce_scatter: blocks are combined on their way round the ring
+ *   ring_reduce.c   allreduce, reduce, reduce_scatter, broadcast: blocks travel round rings
  *   ring_gather.c   allgather: contributions travel round the ring
  *   pairwise.c      gather, scatter, alltoall: each part goes straight to its receiver
  *   chain.c         scan, exscan: prefixes travel from the lowest rank to the highest
@@ -12,7 +12,8 @@
  * *whole* when it has all of its result and has sent all that others need of it.
  *
  * Inputs: start, a message. Outputs: messages, which must arrive whole and once; their order does
- * not matter. The result is written by finish(), so that the memory of the caller stays as it was
+ * not matter. Ranks that share memory write there what they combine or share, and then tell of it
+ * by a message. The result is written by finish(), so that the memory of the caller stays as it was
  * until the attempt is committed. Until then blocks are kept as references to their messages. An
  * object does no I/O, and trusts nothing that it receives. Not thread-safe.
  */
@@ -26,12 +27,26 @@
 #include "base/value.h"
 #include "collectives/call.h"
 
+/* The nodes of the ranks, and the memory that the ranks of this node share: an area for each. An
+ * area keeps what its rank wrote, when the rank has died, too. */
+struct ftc_large_nodes {
+    const int *first_ranks; /* the lowest rank of each node, and then the number of ranks */
+    int lowest;             /* the rank of this node whose area is the first one */
+    unsigned char *areas;   /* aligned for any type */
+    size_t stride, room;    /* bytes from one area to the next; bytes of an area that may be used */
+    /* Makes the first `size` bytes of this rank's own area usable. Error: FTC_ERR_SYSTEM. */
+    int (*reserve)(void *arg, size_t size);
+    void *arg;
+};
+
 struct ftc_large_exchange_settings {
     const struct ftc_call *call; /* lives until the end, and so does its input */
     int ranks;                   /* of the communicator */
     int self, places;            /* this rank's place, and the number of places */
     const int *rank;             /* the rank at each place, ascending; lives until the end */
-    size_t element;              /* bytes; where elements are combined, none is cut */
+    /* NULL: the ranks share no memory. Alike at all ranks but for where the areas lie. */
+    const struct ftc_large_nodes *nodes;
+    size_t element; /* bytes; where elements are combined, none is cut */
     /* The size of a block in bytes. A contribution is cut into blocks of block_most. Where it goes
      * from rank to rank and is combined there, blocks are smaller, so that all ranks combine at the
      * same time, but not smaller than block_least. */

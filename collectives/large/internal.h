@@ -41,7 +41,12 @@ int ftc_large_put(struct ftc_large_exchange *exchange, int to, struct ftc_large_
  * later. FTC_ERR_NOMEM. */
 int ftc_large_copy_input(const struct ftc_large_exchange *exchange, size_t offset, size_t size,
                          struct ftc_value *copy);
+/* A copy of any bytes. FTC_ERR_NOMEM. */
+int ftc_large_copy(const struct ftc_large_exchange *exchange, const void *bytes, size_t size,
+                   struct ftc_value *copy);
 
+/* The place of a rank; -1: it has none. */
+int ftc_large_place_of(const struct ftc_large_exchange_settings *set, int rank);
 /* About as many bytes as are wanted, in whole elements. */
 size_t ftc_large_block_size(const struct ftc_large_exchange_settings *set, size_t wanted);
 

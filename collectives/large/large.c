@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/wire.h"
 #include "collectives/frame.h"
-#include "collectives/large/exchange.h"
 #include "collectives/large/mutation.h"
 
 /*
@@ -46,6 +45,7 @@ struct ftc_large {
     const struct ftc_call *call; /* NULL: no call is under way */
     void *result;                /* the call's output, written before the commit; NULL: it is not */
     size_t element;
+    const struct ftc_large_nodes *nodes;
     enum ftc_large_state state;
     int attempt; /* number of the attempt in this call, from 0 */
     uint64_t op;
@@ -124,12 +124,13 @@ void ftc_large_destroy(struct ftc_large *large)
 }
 
 void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element,
-                     void *result)
+                     const struct ftc_large_nodes *nodes, void *result)
 {
     assert(large->call == NULL && ftc_large_exchange_exists(&call->signature));
     large->result = result != call->input ? result : NULL;
     large->call = call;
     large->element = element > 0 ? element : 1;
+    large->nodes = nodes;
     large->attempt = 0;
 }
 
@@ -384,6 +385,7 @@ static int create_exchange(struct ftc_large *large)
                                                    .self = large->place[large->set.self],
                                                    .places = large->places,
                                                    .rank = large->rank,
+                                                   .nodes = large->nodes,
                                                    .element = large->element,
                                                    .block_least = large->set.block_least,
                                                    .block_most = large->set.block_most,

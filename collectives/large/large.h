@@ -40,6 +40,7 @@
 #include "base/set.h"
 #include "base/value.h"
 #include "collectives/call.h"
+#include "collectives/large/exchange.h"
 #include "collectives/message.h"
 
 struct ftc_large_settings {
@@ -85,12 +86,12 @@ int ftc_large_create(struct ftc_large **out,
 void ftc_large_destroy(struct ftc_large *large);                 /* NULL is legal */
 
 /* Begins a collective for which there is an exchange (ftc_large_exchange_exists()), of elements of
- * `element` bytes; 0: they may be split anywhere. *call, its
- * input and `result` must live until end(). The result is written before it is committed only if
- * inputs are combined in it whoever fails (allreduce, reduce_scatter), and unless `result` is the
- * input or NULL. */
+ * `element` bytes; 0: they may be split anywhere. `nodes` is as in exchange.h. *call, its
+ * input, *nodes and `result` must live until end(). The result is written before it is committed
+ * only if inputs are combined in it whoever fails (allreduce, reduce, reduce_scatter), and unless
+ * `result` is the input or NULL. */
 void ftc_large_begin(struct ftc_large *large, const struct ftc_call *call, size_t element,
-                     void *result);
+                     const struct ftc_large_nodes *nodes, void *result);
 /* Starts an attempt, as operation now->op. `agreed` is G, `known` is L. Error: FTC_ERR_NOMEM. */
 int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now,
                     const struct ftc_set *agreed, const struct ftc_set *known);

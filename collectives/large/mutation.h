@@ -20,7 +20,9 @@
     X(TAKE_NAMED, "take the contribution of a rank that the decision names")                       \
     X(NAMED_IN_SCAN, "deliver a scan though the decision names a rank in it")                      \
     X(WHOLE_EARLY, "commit before all is sent that others ask for")                                \
-    X(NO_WINDOW, "ask for all blocks at once")
+    X(NO_WINDOW, "ask for all blocks at once")                                                     \
+    X(UNPOSTED, "combine the inputs of a node before all of its ranks have written them")          \
+    X(READY_EARLY, "say that a part is ready before it is")
 
 enum ftc_large_mutation {
     FTC_LARGE_MUTATION_NONE,

@@ -102,14 +102,6 @@ static uint32_t blocks_for(const struct ftc_pairwise *p, int to)
 
 /* --- life --- */
 
-static int place_of(const struct ftc_large_exchange_settings *set, int rank)
-{
-    for (int place = 0; place < set->places; place++)
-        if (set->rank[place] == rank)
-            return place;
-    return -1;
-}
-
 static int create(struct ftc_large_exchange **out,
                   const struct ftc_large_exchange_settings *settings)
 {
@@ -123,7 +115,7 @@ static int create(struct ftc_large_exchange **out,
     if (p->part == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a large value among %d ranks",
                              settings->places);
-    p->root = place_of(settings, settings->call->signature.root);
+    p->root = ftc_large_place_of(settings, settings->call->signature.root);
     if (kind_of(p) != FTC_CALL_ALLTOALL && p->root < 0)
         return ftc_error_set(FTC_ERR_ARG, "root %d has no place in a large value",
                              (int)settings->call->signature.root);

@@ -35,21 +35,23 @@ struct record {
 #define INLINE   (RECORD - sizeof(struct record))
 #define SET_MOST ((size_t)FTC_NODE_MAX_RANKS / 8)
 #define BLOCK    ((SET_MOST + FTC_LEVEL_MOST + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES)
+#define LARGE    (FTC_LEVEL_HEAD + 2 * PLACES * BLOCK) /* where memory for large values begins */
 
 _Static_assert(sizeof(struct record) == 64, "one cache line, and what follows is aligned");
 _Static_assert(FTC_LEVEL_HEAD == 2 * PLACES * RECORD, "the head has all records");
 _Static_assert(FTC_LEVEL_HEAD % PAGE_BYTES == 0, "blocks begin on pages");
-_Static_assert(FTC_LEVEL_HEAD + 2 * PLACES * BLOCK <= FTC_BOARD_AREA,
-               "the records fit into a rank's area");
+_Static_assert(LARGE < FTC_BOARD_AREA, "the records fit into a rank's area");
 
 struct ftc_level {
     struct ftc_board_memory memory;
     int lowest; /* the rank whose area is the first one */
+    int first;  /* the lowest rank of this node */
     uint64_t communicator;
     int rank;
     size_t set;                   /* bytes of a failed set */
     size_t padded;                /* the same, padded to 16 */
     size_t populated[2 * PLACES]; /* bytes of this rank's blocks that are allocated */
+    size_t large;                 /* the same of its memory for large values */
 };
 
 /* Ranks read the marks of others before these are written. A read of a hole in the file fills it,
@@ -72,6 +74,7 @@ int ftc_level_open(struct ftc_level **out, const struct ftc_level_setup *setup)
     level->memory = setup->file != NULL ? *ftc_board_file_memory(setup->file)
                                         : ftc_segment_board(setup->segment);
     level->lowest = setup->file != NULL ? setup->first : 0;
+    level->first = setup->first;
     level->communicator = setup->communicator;
     level->rank = setup->rank;
     level->set = ftc_set_bytes(setup->ranks);
@@ -116,19 +119,26 @@ static unsigned char *rest_of(const struct ftc_level *level, unsigned place, int
                            : area + FTC_LEVEL_HEAD + place * BLOCK;
 }
 
-/* Allocate memory for the data, so that a full /dev/shm is an error here and not a SIGBUS later. */
-static int populate(struct ftc_level *level, unsigned place, size_t bytes)
+/* Allocate memory from `offset` on in the area of this rank, of which `populated` bytes are. So a
+ * full /dev/shm is an error here and not a SIGBUS later. */
+static int populate(struct ftc_level *level, size_t offset, size_t bytes, size_t *populated)
 {
-    size_t *populated = &level->populated[place];
-
-    if (bytes <= INLINE || bytes <= *populated)
-        return 0;
     size_t to = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    int rc = ftc_board_allocate(&level->memory, level->rank - level->lowest,
-                                FTC_LEVEL_HEAD + place * BLOCK + *populated, to - *populated);
+
+    if (to <= *populated)
+        return 0;
+    int rc = ftc_board_allocate(&level->memory, level->rank - level->lowest, offset + *populated,
+                                to - *populated);
     if (rc == 0)
         *populated = to;
     return rc;
+}
+
+static int populate_block(struct ftc_level *level, unsigned place, size_t bytes)
+{
+    if (bytes <= INLINE)
+        return 0;
+    return populate(level, FTC_LEVEL_HEAD + place * BLOCK, bytes, &level->populated[place]);
 }
 
 int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
@@ -140,7 +150,7 @@ int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t 
     unsigned char *at = rest_of(level, place, level->rank, bytes);
 
     assert(record->size <= FTC_LEVEL_MOST);
-    int rc = populate(level, place, bytes);
+    int rc = populate_block(level, place, bytes);
     if (rc != 0)
         return rc;
     own->communicator = level->communicator;
@@ -192,4 +202,17 @@ int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint
         record->set = at;
     }
     return 0;
+}
+
+struct ftc_level_large ftc_level_large(const struct ftc_level *level)
+{
+    return (struct ftc_level_large){.areas = area_of(level, level->first) + LARGE,
+                                    .stride = FTC_BOARD_AREA,
+                                    .room = FTC_BOARD_AREA - LARGE};
+}
+
+int ftc_level_reserve_large(struct ftc_level *level, size_t size)
+{
+    assert(size <= FTC_BOARD_AREA - LARGE);
+    return populate(level, LARGE, size, &level->large);
 }

@@ -39,6 +39,14 @@ struct ftc_level_record {
 
 struct ftc_level;
 
+/* Memory beside the records for the ranks of a node that combine large values there
+ * (collectives/large/exchange.h). */
+struct ftc_level_large {
+    unsigned char *areas; /* that of the lowest rank of this node; on a page */
+    size_t stride;        /* bytes from one rank's area to that of the next rank */
+    size_t room;          /* bytes of an area */
+};
+
 struct ftc_level_setup {
     /* Where the records lie. A file has areas for the ranks of this node alone. NULL: in the
      * segment. */
@@ -65,5 +73,10 @@ bool ftc_level_marked(const struct ftc_level *level, enum ftc_level_kind kind, u
  * FTC_ERR_PROTO: its contents are impossible. */
 int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
                    int rank, struct ftc_level_record *record);
+
+struct ftc_level_large ftc_level_large(const struct ftc_level *level);
+/* Allocates the first `size` bytes of this rank's area, up to `room`. FTC_ERR_SYSTEM: /dev/shm is
+ * full. */
+int ftc_level_reserve_large(struct ftc_level *level, size_t size);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "collectives/large/large.h"
 #include "collectives/values/types.h"
+#include "runtime/algorithms/posts.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/mismatch.h"
 #include "runtime/comm/publish.h"
@@ -25,9 +26,10 @@ enum { BEGINS, STARTS, EXCHANGES, COMMITS, PROTECTED };
 struct ftc_large_run {
     struct ftc_large *core;
     struct ftc_call commit;
-    unsigned char *decided;   /* the value that the commit has decided */
-    int before;               /* how many ranks had failed when the call began */
-    struct ftc_request inner; /* the commit, or the call by another algorithm */
+    unsigned char *decided;       /* the value that the commit has decided */
+    int before;                   /* how many ranks had failed when the call began */
+    struct ftc_request inner;     /* the commit, or the call by another algorithm */
+    struct ftc_large_nodes nodes; /* of the call, where the ranks of a node share memory */
 };
 
 static int ring_open(struct ftc_comm *comm)
@@ -236,16 +238,46 @@ static bool follow(struct ftc_comm *comm, struct ftc_request *request)
     return false;
 }
 
-static bool advance(struct ftc_comm *comm, struct ftc_request *request)
+static int reserve(void *arg, size_t size)
+{
+    const struct ftc_comm *comm = arg;
+    return ftc_level_reserve_large(comm->levels->shared, size);
+}
+
+/* The ranks of a node combine in the memory that two levels have. NULL: there are none. */
+static const struct ftc_large_nodes *nodes_of(struct ftc_comm *comm)
+{
+    const struct ftc_levels *levels = comm->levels;
+
+    if (levels == NULL)
+        return NULL;
+    struct ftc_level_large large = ftc_level_large(levels->shared);
+    comm->large->nodes = (struct ftc_large_nodes){.first_ranks = levels->first_ranks,
+                                                  .lowest = levels->first,
+                                                  .areas = large.areas,
+                                                  .stride = large.stride,
+                                                  .room = large.room,
+                                                  .reserve = reserve,
+                                                  .arg = comm};
+    return &comm->large->nodes;
+}
+
+static void begin(struct ftc_comm *comm, struct ftc_request *request)
 {
     struct ftc_large_run *run = comm->large;
     const struct ftc_call *call = request->call;
 
-    if (request->stage == BEGINS) {
-        ftc_large_begin(run->core, call, call->element, request->receive);
-        run->before = ftc_set_count(ftc_member_agreed_failed(comm->member));
-        request->stage = STARTS;
-    }
+    ftc_large_begin(run->core, call, call->element, nodes_of(comm), request->receive);
+    run->before = ftc_set_count(ftc_member_agreed_failed(comm->member));
+    request->stage = STARTS;
+}
+
+static bool advance(struct ftc_comm *comm, struct ftc_request *request)
+{
+    struct ftc_large_run *run = comm->large;
+
+    if (request->stage == BEGINS)
+        begin(comm, request);
     while (request->stage != PROTECTED) {
         if (request->stage == STARTS) {
             if (!ftc_comm_begin(comm))

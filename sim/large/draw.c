@@ -27,12 +27,26 @@ static void draw_settings(struct ftc_large_story *s)
     s->attempts = 1 + below(s, 4);
 }
 
+/* The ranks of a node follow one another. In one of four runs nobody shares memory, in another one
+ * some values are too large for it. */
+static void draw_nodes(struct ftc_large_story *s)
+{
+    int nodes = 0, n = s->settings.ranks;
+
+    for (int rank = 0; rank < n; rank++)
+        if (rank == 0 || below(s, 3) == 0)
+            s->first_ranks[nodes++] = rank;
+    s->first_ranks[nodes] = n;
+    s->room = below(s, 4) > 0 ? (size_t)(below(s, 3) > 0 ? FTC_LARGE_SIM_AREA : 128) : 0;
+}
+
 static void draw_program(struct ftc_large_story *s)
 {
     static const enum ftc_call_kind kinds[] = {
-        FTC_CALL_BARRIER,   FTC_CALL_BCAST,          FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE,
-        FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE_SCATTER, FTC_CALL_ALLGATHER, FTC_CALL_GATHER,
-        FTC_CALL_SCATTER,   FTC_CALL_ALLTOALL,       FTC_CALL_SCAN,      FTC_CALL_EXSCAN};
+        FTC_CALL_BARRIER,   FTC_CALL_BCAST,     FTC_CALL_REDUCE,    FTC_CALL_REDUCE,
+        FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE, FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE_SCATTER,
+        FTC_CALL_ALLGATHER, FTC_CALL_GATHER,    FTC_CALL_SCATTER,   FTC_CALL_ALLTOALL,
+        FTC_CALL_SCAN,      FTC_CALL_EXSCAN};
 
     s->operations = 1 + below(s, FTC_LARGE_SIM_OPERATIONS);
     for (int i = 0; i < s->operations; i++) {
@@ -59,6 +73,7 @@ void ftc_large_draw(struct ftc_large_story *story, uint64_t seed)
     draw_settings(story);
     draw_program(story);
     draw_deaths(story);
+    draw_nodes(story);
     if (below(story, 4) > 0)
         story->lazy = ftc_mix(story->random) & ftc_mix(story->random + 1);
 }

@@ -50,9 +50,11 @@ static void judge_sum(struct ftc_large_world *w, int rank, int operation, int be
 /* How many elements of its result a rank has of a sum. */
 static int summed(const struct ftc_large_world *w, int operation, int rank)
 {
-    return w->story->operation[operation].kind == FTC_CALL_ALLREDUCE
-               ? w->story->elements
-               : ftc_large_slice(w, operation, rank);
+    const struct ftc_large_operation *o = &w->story->operation[operation];
+
+    if (o->kind == FTC_CALL_REDUCE_SCATTER)
+        return ftc_large_slice(w, operation, rank);
+    return o->kind == FTC_CALL_ALLREDUCE || o->root == rank ? w->story->elements : 0;
 }
 
 static void compare_sums(struct ftc_large_world *w, int operation, int one, int other)
@@ -61,6 +63,16 @@ static void compare_sums(struct ftc_large_world *w, int operation, int one, int 
         counts_of(w->value[one][operation][0]) != counts_of(w->value[other][operation][0]))
         ftc_large_violate(w, "call %d: ranks %d and %d live and have different inputs", operation,
                           one, other);
+}
+
+static void judge_whole(struct ftc_large_world *w, int rank, int operation)
+{
+    int root = w->story->operation[operation].root;
+
+    for (int e = 0; e < w->story->elements && rank != root; e++)
+        if (w->value[rank][operation][e] != ftc_large_word(operation, root, 0, e))
+            ftc_large_violate(w, "call %d: rank %d has %" PRIx64 " in element %d", operation, rank,
+                              w->value[rank][operation][e], e);
 }
 
 static void judge_slice(struct ftc_large_world *w, int rank, int operation)
@@ -79,14 +91,17 @@ static void judge_slice(struct ftc_large_world *w, int rank, int operation)
 void ftc_large_judge_result(struct ftc_large_world *w, int rank, int operation,
                             const struct ftc_set *failed)
 {
-    int slice = ftc_large_slice_begin(w, operation, rank);
+    enum ftc_call_kind kind = w->story->operation[operation].kind;
+    int slice = kind == FTC_CALL_REDUCE_SCATTER ? ftc_large_slice_begin(w, operation, rank) : 0;
 
-    switch (w->story->operation[operation].kind) {
+    switch (kind) {
     case FTC_CALL_ALLREDUCE:
+    case FTC_CALL_REDUCE:
     case FTC_CALL_REDUCE_SCATTER:
-        if (w->story->operation[operation].kind == FTC_CALL_ALLREDUCE)
-            slice = 0;
         judge_sum(w, rank, operation, slice, summed(w, operation, rank), failed);
+        break;
+    case FTC_CALL_BCAST:
+        judge_whole(w, rank, operation);
         break;
     case FTC_CALL_SCATTER:
         judge_slice(w, rank, operation);
@@ -108,7 +123,8 @@ void ftc_large_judge_result(struct ftc_large_world *w, int rank, int operation,
 /* A call that was left to the core has written nothing, but where sums are written as they come. */
 static void judge_untouched(struct ftc_large_world *w, int rank, int operation)
 {
-    bool early = w->story->operation[operation].kind == FTC_CALL_REDUCE_SCATTER;
+    enum ftc_call_kind kind = w->story->operation[operation].kind;
+    bool early = kind == FTC_CALL_REDUCE_SCATTER || kind == FTC_CALL_REDUCE;
 
     for (int e = 0; e < FTC_LARGE_SIM_RESULT && !early; e++)
         if (w->value[rank][operation][e] != FTC_LARGE_UNTOUCHED)

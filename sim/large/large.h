@@ -1,15 +1,16 @@
 /*
- * Collectives of large values in a simulated communicator, with barriers and broadcasts among them.
+ * Collectives of large values in a simulated communicator, with barriers among them.
  * Each process has a member (collectives/agreement/member.h). It drives attempts, commits and
  * reruns (collectives/large/large.h) over channels with delays. Processes die between any two
  * messages, and notices of a death reach the survivors at different times.
  *
  * A run checks what ftcoll.h promises:
- * - allreduce, reduce_scatter: every survivor has the same sum, with the input of each live rank,
- *   and all or nothing of that of a failed one;
+ * - allreduce, reduce, reduce_scatter: every survivor that gets a result has the same sum, with the
+ *   input of each live rank, and all or nothing of that of a failed one;
  * - allgather, gather, alltoall: the place of each live rank has its contribution. That of a failed
  *   one has it at all survivors, or is as it was at all;
- * - scatter: all survivors have their slice, or all leave the call to the agreement core;
+ * - broadcast, scatter: all survivors have the value of the root, or their slice of it. Or all
+ *   leave the call to the agreement core;
  * - scan, exscan: the inputs of the same ranks, combined in their order, at each rank those before
  *   it;
  * - with the scheme `list`, each rank that is left out is named;
@@ -41,6 +42,7 @@
 #define FTC_LARGE_SIM_INPUT  (FTC_LARGE_SIM_RANKS * (FTC_LARGE_SIM_PART + 1) + 1)
 #define FTC_LARGE_SIM_RESULT (FTC_LARGE_SIM_RANKS * FTC_LARGE_SIM_ELEMENTS)
 #define FTC_LARGE_SIM_WORDS  300
+#define FTC_LARGE_SIM_AREA   1024 /* bytes; more than any call needs */
 
 /* A barrier, a broadcast, or a collective of large values. */
 struct ftc_large_operation {
@@ -57,6 +59,10 @@ struct ftc_large_story {
     int elements;                /* of a contribution that has no parts */
     int part;                    /* elements of a part for a rank */
     int block_least, block_most; /* least and most elements of a block */
+    /* The lowest rank of each node, and then the number of ranks. The ranks of a node share areas
+     * of `room` bytes; 0: nobody shares memory. */
+    int first_ranks[FTC_LARGE_SIM_RANKS + 1];
+    size_t room;
     struct ftc_large_operation operation[FTC_LARGE_SIM_OPERATIONS];
     int operations;
     /* the process dies before this output, counted from 1; 0: it lives */

@@ -206,7 +206,8 @@ void ftc_large_process_call(struct ftc_large_world *w, int rank)
     ftc_large_values_begin(w, rank);
     if (ftc_large_exchange_exists(&p->call.signature)) {
         void *result = (rank + p->at) % 2 == 0 ? w->value[rank][p->at] : NULL;
-        ftc_large_begin(p->large, &p->call, sizeof(p->input[0]), result);
+        const struct ftc_large_nodes *nodes = w->story->room > 0 ? &w->nodes : NULL;
+        ftc_large_begin(p->large, &p->call, sizeof(p->input[0]), nodes, result);
         start_attempt(w, rank);
     } else {
         p->phase = FTC_LARGE_PHASE_MEMBER;

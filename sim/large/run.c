@@ -113,6 +113,26 @@ static void make_process(struct ftc_large_world *w, int rank)
         ftc_cluster_no_memory(w->n);
 }
 
+static int reserve(void *arg, size_t size)
+{
+    struct ftc_large_world *w = arg;
+
+    if (size > w->story->room)
+        ftc_large_violate(w, "%zu bytes of an area are wanted, which has %zu", size,
+                          w->story->room);
+    return FTC_SUCCESS;
+}
+
+static void share_memory(struct ftc_large_world *w)
+{
+    w->nodes = (struct ftc_large_nodes){.first_ranks = w->story->first_ranks,
+                                        .areas = w->area[0],
+                                        .stride = sizeof(w->area[0]),
+                                        .room = w->story->room,
+                                        .reserve = reserve,
+                                        .arg = w};
+}
+
 static void free_process(struct ftc_large_world *w, int rank)
 {
     struct ftc_large_process *p = &w->process[rank];
@@ -140,6 +160,7 @@ bool ftc_large_run(const struct ftc_large_story *story, struct ftc_large_sums *s
     w->log = log;
     w->n = story->settings.ranks;
     w->random = ftc_mix(story->seed + 0x6c61726765);
+    share_memory(w);
     sums->runs++;
     for (int r = 0; r < w->n; r++)
         make_process(w, r);

@@ -210,16 +210,18 @@ static int fill_alltoall(struct ftc_large_world *w, int rank, int operation)
     return table + w->n * w->story->part;
 }
 
-static int fill_scatter(struct ftc_large_world *w, int rank, int operation)
+static int fill_from_root(struct ftc_large_world *w, int rank, int operation)
 {
     struct ftc_large_process *p = &w->process[rank];
-    int elements = w->n * w->story->part, root = operation_of(w, operation)->root;
+    const struct ftc_large_operation *o = operation_of(w, operation);
+    bool scatters = o->kind == FTC_CALL_SCATTER;
+    int elements = scatters ? w->n * w->story->part : w->story->elements;
 
     for (int e = 0; e < elements; e++)
-        p->input[e] = ftc_large_word(operation, root, 0, e);
-    if (rank != root)
+        p->input[e] = ftc_large_word(operation, o->root, 0, e);
+    if (rank != o->root)
         p->call.input = NULL;
-    else if (operation_of(w, operation)->uneven)
+    else if (scatters && o->uneven)
         set_parts(w, rank, operation, 0, true);
     return elements;
 }
@@ -230,6 +232,7 @@ static int fill(struct ftc_large_world *w, int rank, int operation)
 
     switch (operation_of(w, operation)->kind) {
     case FTC_CALL_ALLREDUCE:
+    case FTC_CALL_REDUCE:
         return fill_sum(w, rank, operation, false);
     case FTC_CALL_REDUCE_SCATTER:
         return fill_sum(w, rank, operation, true);
@@ -242,10 +245,8 @@ static int fill(struct ftc_large_world *w, int rank, int operation)
     case FTC_CALL_ALLTOALL:
         return fill_alltoall(w, rank, operation);
     case FTC_CALL_SCATTER:
-        return fill_scatter(w, rank, operation);
     case FTC_CALL_BCAST:
-        p->call.input = operation_of(w, operation)->root == rank ? p->input : NULL;
-        return 1;
+        return fill_from_root(w, rank, operation);
     default:
         p->call.input = NULL;
         return 0;

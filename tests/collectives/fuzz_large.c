@@ -176,7 +176,7 @@ static void begin(struct fuzz *z)
 {
     draw_call(z);
     z->busy = true;
-    ftc_large_begin(z->large, &z->call, ELEMENT, take(z, 2) == 0 ? z->result : NULL);
+    ftc_large_begin(z->large, &z->call, ELEMENT, NULL, take(z, 2) == 0 ? z->result : NULL);
     start(z);
 }
 

@@ -114,18 +114,50 @@ void net_call(struct net *net, enum ftc_call_kind kind, int root, size_t size)
     }
 }
 
+static int reserve(void *arg, size_t size)
+{
+    const struct net *net = arg;
+
+    ck_assert_uint_le(size, net->nodes.room);
+    return FTC_SUCCESS;
+}
+
+void net_share_memory(struct net *net, size_t room)
+{
+    ck_assert_uint_le(room, sizeof(net->area[0]));
+    net->nodes = (struct ftc_large_nodes){.first_ranks = net->first_ranks,
+                                          .areas = net->area[0],
+                                          .stride = sizeof(net->area[0]),
+                                          .room = room,
+                                          .reserve = reserve,
+                                          .arg = net};
+}
+
+void net_draw_nodes(struct net *net, size_t room)
+{
+    int nodes = 0;
+
+    for (int r = 0; r < net->ranks; r++)
+        if (r == 0 || test_random_chance(&net->random, 35))
+            net->first_ranks[nodes++] = r;
+    net->first_ranks[nodes] = net->ranks;
+    net_share_memory(net, room);
+}
+
 void net_create(struct net *net, size_t least, size_t most)
 {
     for (int r = 0; r < net->ranks; r++) {
-        struct ftc_large_exchange_settings settings = {.call = &net->of[r].call,
-                                                       .ranks = net->ranks,
-                                                       .self = net->place[r],
-                                                       .places = net->places,
-                                                       .rank = net->rank,
-                                                       .element = sizeof(union element),
-                                                       .block_least = least * BLOCK,
-                                                       .block_most = most * BLOCK,
-                                                       .window = WINDOW};
+        struct ftc_large_exchange_settings settings = {
+            .call = &net->of[r].call,
+            .ranks = net->ranks,
+            .self = net->place[r],
+            .places = net->places,
+            .rank = net->rank,
+            .nodes = net->nodes.areas != NULL ? &net->nodes : NULL,
+            .element = sizeof(union element),
+            .block_least = least * BLOCK,
+            .block_most = most * BLOCK,
+            .window = WINDOW};
         if (!ftc_set_has(&net->failed, r))
             ck_assert_int_eq(ftc_large_exchange_create(&net->of[r].exchange, &settings),
                              FTC_SUCCESS);

@@ -47,6 +47,9 @@ struct net {
     int rank[RANKS], place[RANKS];
     struct ftc_set failed;
     struct rank of[RANKS];
+    struct ftc_large_nodes nodes; /* areas NULL: the ranks share no memory */
+    int first_ranks[RANKS + 1];
+    _Alignas(64) unsigned char area[RANKS][2 * ELEMENTS * BLOCK + 64];
     struct packet packet[MESSAGES];
     int packets, combined;
     size_t sent[RANKS][RANKS]; /* bytes of values */
@@ -65,6 +68,10 @@ void net_fail_some(struct net *net, int but);
 /* Draws unequal parts of some elements, from byte `begin` on: the parts of `rank`. */
 void net_draw_parts(struct net *net, int rank, size_t begin, size_t elements);
 
+/* The ranks are on nodes, which first_ranks has or whose sizes are drawn. They share areas of so
+ * many bytes there. */
+void net_share_memory(struct net *net, size_t room);
+void net_draw_nodes(struct net *net, size_t room);
 /* Creates the exchanges. The sizes of blocks are in elements. */
 void net_create(struct net *net, size_t least, size_t most);
 void net_start(struct net *net);

@@ -79,8 +79,8 @@ static void pair_init(struct rank *left, struct rank *right, uint64_t left_op, u
 {
     rank_init(left, 0);
     rank_init(right, 1);
-    ftc_large_begin(left->large, &left->call, sizeof(uint64_t), NULL);
-    ftc_large_begin(right->large, &right->call, sizeof(uint64_t), NULL);
+    ftc_large_begin(left->large, &left->call, sizeof(uint64_t), NULL, NULL);
+    ftc_large_begin(right->large, &right->call, sizeof(uint64_t), NULL, NULL);
     start(left, left_op);
     start(right, right_op);
 }
@@ -117,10 +117,10 @@ START_TEST(another_size_or_collective_is_told)
 
     rank_init(&left, 0);
     left.call.signature.size = 5 * sizeof(uint64_t);
-    ftc_large_begin(left.large, &left.call, sizeof(uint64_t), NULL);
+    ftc_large_begin(left.large, &left.call, sizeof(uint64_t), NULL, NULL);
     start(&left, 5);
     rank_init(&right, 1);
-    ftc_large_begin(right.large, &right.call, sizeof(uint64_t), NULL);
+    ftc_large_begin(right.large, &right.call, sizeof(uint64_t), NULL, NULL);
     start(&right, 5);
     struct ftc_buffer *message = next_block(&left);
     ck_assert_int_eq(receive(&right, 5, 0, message), FTC_ERR_MISMATCH);
@@ -149,7 +149,7 @@ START_TEST(an_old_block_is_dropped_and_an_early_one_kept)
     ck_assert_int_eq(receive(&right, 6, 0, old), FTC_SUCCESS);
     ftc_buffer_unref(old);
     ftc_large_end(left.large);
-    ftc_large_begin(left.large, &left.call, sizeof(uint64_t), NULL);
+    ftc_large_begin(left.large, &left.call, sizeof(uint64_t), NULL, NULL);
     start(&left, 7);
     struct ftc_buffer *early = next_block(&left);
     ck_assert_int_eq(receive(&right, 6, 0, early), FTC_SUCCESS);
@@ -158,7 +158,7 @@ START_TEST(an_old_block_is_dropped_and_an_early_one_kept)
     ck_assert_uint_eq(counters.late, 1);
     ck_assert_uint_eq(counters.early, 1);
     ftc_large_end(right.large);
-    ftc_large_begin(right.large, &right.call, sizeof(uint64_t), NULL);
+    ftc_large_begin(right.large, &right.call, sizeof(uint64_t), NULL, NULL);
     start(&right, 7);
     ck_assert_int_eq(ftc_large_early(right.large, &from), 1);
     ck_assert_int_eq(from, 0);
@@ -175,7 +175,7 @@ START_TEST(a_death_tears_it_and_it_is_run_again_a_few_times)
     enum ftc_large_verdict verdict;
 
     rank_init(&rank, 0);
-    ftc_large_begin(rank.large, &rank.call, sizeof(uint64_t), NULL);
+    ftc_large_begin(rank.large, &rank.call, sizeof(uint64_t), NULL, NULL);
     start(&rank, 5);
     ck_assert_int_eq(ftc_large_awaited(rank.large), 2);
     ftc_large_notice(rank.large, 1);
@@ -205,7 +205,7 @@ START_TEST(a_commit_that_contradicts_a_torn_rank_is_damage)
     enum ftc_large_verdict verdict;
 
     rank_init(&rank, 0);
-    ftc_large_begin(rank.large, &rank.call, sizeof(uint64_t), NULL);
+    ftc_large_begin(rank.large, &rank.call, sizeof(uint64_t), NULL, NULL);
     start(&rank, 5);
     ftc_large_notice(rank.large, 1);
     ck_assert_int_eq(ftc_large_decide(rank.large, decided, &rank.none, &verdict), FTC_ERR_PROTO);
@@ -219,7 +219,7 @@ static void start_gather(struct rank *rank, uint64_t op)
     rank->call.signature.kind = FTC_CALL_GATHER;
     rank->call.signature.root = 1;
     rank->call.input_size = sizeof(rank->input);
-    ftc_large_begin(rank->large, &rank->call, 0, NULL);
+    ftc_large_begin(rank->large, &rank->call, 0, NULL, NULL);
     start(rank, op);
 }
 
@@ -258,7 +258,7 @@ START_TEST(a_scan_is_run_again_without_a_rank_that_the_decision_names)
 
     rank_init(&rank, 0);
     rank.call.signature.kind = FTC_CALL_SCAN;
-    ftc_large_begin(rank.large, &rank.call, sizeof(uint64_t), NULL);
+    ftc_large_begin(rank.large, &rank.call, sizeof(uint64_t), NULL, NULL);
     start(&rank, 5);
     ck_assert_int_eq(ftc_large_state(rank.large), FTC_LARGE_WHOLE); /* rank 0 waits for nobody */
     ftc_set_add(&rank.none, 2);                                     /* died after it was whole */

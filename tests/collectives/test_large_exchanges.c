@@ -14,6 +14,8 @@ START_TEST(an_allreduce_gives_every_rank_the_same_sum)
             size_t size = (size_t)test_random_between(&net->random, 1, ELEMENTS);
             net->random.state += (uint64_t)(i * RANKS + ranks);
             net_fail_some(net, 0);
+            if (i % 4 > 0)
+                net_draw_nodes(net, i % 4 == 1 ? 300 : sizeof(net->area[0]));
             net_call(net, FTC_CALL_ALLREDUCE, -1, size);
             net_run_drawn(net);
             for (int p = 0; p < net->places; p++) {
@@ -27,6 +29,52 @@ START_TEST(an_allreduce_gives_every_rank_the_same_sum)
 }
 END_TEST
 
+START_TEST(a_reduce_gives_the_root_the_sum)
+{
+    for (int i = 0; i < 400; i++) {
+        int ranks = 1 + i % RANKS, root = i / 3 % ranks;
+        struct net *net = net_new(ranks);
+        union element result[ELEMENTS];
+        net->random.state += (uint64_t)i;
+        size_t size = (size_t)test_random_between(&net->random, 1, i % 5 == 0 ? 4 : ELEMENTS);
+        net_fail_some(net, root);
+        if (i % 4 > 0)
+            net_draw_nodes(net, sizeof(net->area[0]));
+        net_call(net, FTC_CALL_REDUCE, root, size);
+        net_run_drawn(net);
+        net_finish(net, root, result);
+        for (size_t e = 0; e < size; e++)
+            ck_assert_uint_eq(result[e].number, net_sum_of(net, e));
+        ck_assert_int_eq(net->combined, (net->places - 1) * (int)size);
+        net_free(net);
+    }
+}
+END_TEST
+
+START_TEST(a_broadcast_gives_all_the_value_of_the_root)
+{
+    for (int i = 0; i < 400; i++) {
+        int ranks = 1 + i % RANKS, root = i / 3 % ranks;
+        struct net *net = net_new(ranks);
+        union element result[ELEMENTS];
+        net->random.state += (uint64_t)i;
+        size_t size = (size_t)test_random_between(&net->random, 1, i % 5 == 0 ? 4 : ELEMENTS);
+        net_fail_some(net, root);
+        if (i % 4 > 0)
+            net_draw_nodes(net, sizeof(net->area[0]));
+        net_call(net, FTC_CALL_BCAST, root, size);
+        net_run_drawn(net);
+        for (int p = 0; p < net->places; p++) {
+            memset(result, 0, sizeof(result));
+            net_finish(net, net->rank[p], result);
+            if (net->rank[p] != root)
+                ck_assert_mem_eq(result, net->of[root].input, size * BLOCK);
+        }
+        net_free(net);
+    }
+}
+END_TEST
+
 START_TEST(a_reduce_scatter_gives_each_rank_its_slice)
 {
     for (int i = 0; i < 200; i++) {
@@ -36,6 +84,8 @@ START_TEST(a_reduce_scatter_gives_each_rank_its_slice)
         size_t size = (size_t)(ranks * 40);
         net->random.state += (uint64_t)i;
         net_fail_some(net, 0);
+        if (i % 3 > 0)
+            net_draw_nodes(net, sizeof(net->area[0]));
         net_call(net, FTC_CALL_REDUCE_SCATTER, -1, size);
         if (i % 2 == 0)
             net_draw_parts(net, 0, 0, size);
@@ -219,6 +269,8 @@ START_TEST(links_carry_no_more_than_they_must)
         int root;
         size_t link, rank; /* in l / N, at most */
     } rows[] = {{FTC_CALL_ALLREDUCE, -1, 2 * 7, 2 * 7},
+                {FTC_CALL_REDUCE, 0, 8, 8},
+                {FTC_CALL_BCAST, 0, 8, 8},
                 {FTC_CALL_REDUCE_SCATTER, -1, 7, 7},
                 {FTC_CALL_ALLGATHER, -1, 7 * 8, 7 * 8},
                 {FTC_CALL_GATHER, 0, 8, 8},
@@ -241,6 +293,46 @@ START_TEST(links_carry_no_more_than_they_must)
                rank / (ELEMENTS / 8 * BLOCK));
         ck_assert_uint_eq(link, rows[i].link * (ELEMENTS / 8 * BLOCK));
         ck_assert_uint_eq(rank, rows[i].rank * (ELEMENTS / 8 * BLOCK));
+        net_free(net);
+    }
+}
+END_TEST
+
+/* What the ranks of one node send to those of others, at the most, in l / 4. */
+static size_t sent_by_a_node(const struct net *net, int ranks_of_node)
+{
+    size_t most = 0;
+
+    for (int first = 0; first < net->ranks; first += ranks_of_node) {
+        size_t sent = 0;
+        for (int from = first; from < first + ranks_of_node; from++)
+            for (int to = 0; to < net->ranks; to++)
+                sent += to < first || to >= first + ranks_of_node ? net->sent[from][to] : 0;
+        most = sent > most ? sent : most;
+    }
+    return most / (ELEMENTS / 4 * BLOCK);
+}
+
+START_TEST(a_node_sends_what_one_rank_would)
+{
+    static const struct {
+        enum ftc_call_kind kind;
+        int root;
+        size_t quarters;
+    } rows[] = {{FTC_CALL_ALLREDUCE, -1, 2 * 3},
+                {FTC_CALL_REDUCE, 3, 4},
+                {FTC_CALL_BCAST, 3, 4},
+                {FTC_CALL_REDUCE_SCATTER, -1, 3}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct net *net = net_new(8);
+        net_call(net, rows[i].kind, rows[i].root, ELEMENTS);
+        for (int node = 0; node <= 4; node++)
+            net->first_ranks[node] = 2 * node;
+        net_share_memory(net, sizeof(net->area[0]));
+        net_create(net, 1, 30);
+        net_run(net);
+        ck_assert_uint_eq(sent_by_a_node(net, 2), rows[i].quarters);
         net_free(net);
     }
 }
@@ -321,11 +413,12 @@ START_TEST(what_is_not_awaited_is_refused)
 {
     static const enum ftc_call_kind kinds[] = {
         FTC_CALL_ALLREDUCE, FTC_CALL_REDUCE_SCATTER, FTC_CALL_ALLGATHER, FTC_CALL_GATHER,
-        FTC_CALL_SCATTER,   FTC_CALL_ALLTOALL,       FTC_CALL_SCAN,      FTC_CALL_EXSCAN};
+        FTC_CALL_SCATTER,   FTC_CALL_ALLTOALL,       FTC_CALL_SCAN,      FTC_CALL_EXSCAN,
+        FTC_CALL_REDUCE,    FTC_CALL_BCAST};
 
-    for (int i = 0; i < 800; i++) {
-        enum ftc_call_kind kind = kinds[i % 8];
-        bool rooted = kind == FTC_CALL_GATHER || kind == FTC_CALL_SCATTER;
+    for (int i = 0; i < 1000; i++) {
+        enum ftc_call_kind kind = kinds[i % 10];
+        bool rooted = ftc_call_table[kind].rooted;
         struct net *net = net_new(5);
         net->random.state += (uint64_t)i;
         net_call(net, kind, rooted ? 2 : -1, 100);
@@ -383,7 +476,7 @@ END_TEST
 
 START_TEST(not_every_call_has_an_exchange)
 {
-    struct ftc_signature signature = {.kind = FTC_CALL_BCAST};
+    struct ftc_signature signature = {.kind = FTC_CALL_BARRIER};
 
     ck_assert(!ftc_large_exchange_exists(&signature));
     signature.kind = FTC_CALL_KINDS;
@@ -403,6 +496,8 @@ int main(void)
     TCase *tcase = tcase_create("exchanges");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, an_allreduce_gives_every_rank_the_same_sum);
+    tcase_add_test(tcase, a_reduce_gives_the_root_the_sum);
+    tcase_add_test(tcase, a_broadcast_gives_all_the_value_of_the_root);
     tcase_add_test(tcase, a_reduce_scatter_gives_each_rank_its_slice);
     tcase_add_test(tcase, contributions_of_any_size_are_gathered);
     tcase_add_test(tcase, a_rank_that_is_named_is_not_taken);
@@ -410,6 +505,7 @@ int main(void)
     tcase_add_test(tcase, a_scatter_gives_each_rank_its_slice);
     tcase_add_test(tcase, a_scan_combines_in_the_order_of_the_ranks);
     tcase_add_test(tcase, links_carry_no_more_than_they_must);
+    tcase_add_test(tcase, a_node_sends_what_one_rank_would);
     tcase_add_test(tcase, a_root_is_not_flooded);
     tcase_add_test(tcase, blocks_are_as_large_as_is_wanted);
     tcase_add_test(tcase, the_result_may_go_where_the_input_was);

@@ -169,7 +169,7 @@ arity = 4"* ]]
     [ "$status" -eq 0 ]
     [[ $output == "Job of 16 ranks on 4 hosts, f = 1."* ]]
     for line in "allreduce, up to 128 KiB: levels" "allreduce, over 128 KiB, below 256 KiB: exchange" \
-        "allreduce, 256 KiB and more: ring" "bcast, over 128 KiB: tree" "barrier, validate: levels"; do
+        "allreduce, 256 KiB and more: ring" "bcast, over 128 KiB, below 256 KiB: tree" "bcast, 256 KiB and more: ring" "barrier, validate: levels"; do
         grep -qx "$line" <<<"$output"
     done
     [[ $output == *"ring

@@ -1,0 +1,269 @@
+/* The blocks of rings, and the areas of a node. */
+#include "collectives/large/ring_plan.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+
+#define ALIGNMENT ((size_t)64) /* of a result in an area */
+
+/* --- blocks --- */
+
+uint32_t ftc_large_ring_distance(const struct ftc_ring_reduce *ring,
+                                 const struct ftc_large_ring_block *block)
+{
+    int behind = ring->grid.row - block->first;
+    return (uint32_t)(behind < 0 ? behind + ring->grid.rows : behind);
+}
+
+int ftc_large_ring_row_behind(const struct ftc_ring_reduce *ring, int row)
+{
+    return row + 1 < ring->grid.rows ? row + 1 : 0;
+}
+
+static bool scatters(const struct ftc_ring_reduce *ring)
+{
+    return ring->reduces && !ring->spreads && ring->root < 0;
+}
+
+/* Does the result of the block come to this rank, in the ring? In a broadcast the row of the root
+ * has it before. */
+static bool gets(const struct ftc_ring_reduce *ring, const struct ftc_large_ring_block *block)
+{
+    bool last = ftc_large_ring_distance(ring, block) == ftc_large_ring_last(ring);
+
+    return last ? ring->reduces : ring->spreads;
+}
+
+static int add_block(struct ftc_ring_reduce *ring, size_t offset, size_t size, int first)
+{
+    size_t room = ring->blocks == 0 ? 8 : 2 * (size_t)ring->blocks;
+
+    if (ring->blocks == 0 || (ring->blocks >= 8 && (ring->blocks & (ring->blocks - 1)) == 0)) {
+        struct ftc_large_ring_block *grown = realloc(ring->block, room * sizeof(*grown));
+        if (grown == NULL)
+            return ftc_error_set(FTC_ERR_NOMEM, "no memory for a large value of %u blocks",
+                                 ring->blocks);
+        ring->block = grown;
+    }
+    struct ftc_large_ring_block *block = &ring->block[ring->blocks++];
+    *block = (struct ftc_large_ring_block){.offset = offset, .size = size, .first = first};
+    uint32_t behind = ftc_large_ring_distance(ring, block);
+    block->passed = behind == 0 || !ring->reduces;
+    ring->left += gets(ring, block);
+    ring->missing += (uint64_t)!block->passed;
+    ring->missing += (uint64_t)(ring->spreads && behind < ftc_large_ring_last(ring));
+    return FTC_SUCCESS;
+}
+
+/* There is one block for each row. There are fewer if blocks would become too small, and more if
+ * they would become too large. */
+static uint64_t count_blocks(const struct ftc_ring_reduce *ring, size_t size)
+{
+    const struct ftc_large_exchange_settings *set = &ring->base.set;
+    uint64_t rows = (uint64_t)ring->grid.rows, most = size / set->block_least;
+    uint64_t least = (size + set->block_most - 1) / set->block_most;
+    uint64_t blocks = most < rows ? most : rows;
+
+    blocks = blocks < least ? least : blocks;
+    blocks = blocks > size / set->element ? size / set->element : blocks;
+    return blocks > 0 ? blocks : 1;
+}
+
+/* Share `index` of `shares` of some bytes, in whole elements. */
+static void share_of(const struct ftc_ring_reduce *ring, size_t bytes, uint64_t shares,
+                     uint64_t index, size_t *offset, size_t *size)
+{
+    size_t element = ring->base.set.element, elements = bytes / element;
+    size_t each = elements / shares, more = elements % shares;
+
+    *offset = (each * index + (index < more ? index : more)) * element;
+    *size = (each + (index < more)) * element;
+}
+
+void ftc_large_ring_part(const struct ftc_ring_reduce *ring, int column, size_t *offset,
+                         size_t *size)
+{
+    share_of(ring, ring->base.set.call->signature.size, (uint64_t)ring->grid.columns,
+             (uint64_t)column, offset, size);
+}
+
+/* The part of this column, where it is not scattered. */
+static int plan_part(struct ftc_ring_reduce *ring)
+{
+    size_t from, all, offset, size;
+    int rc = FTC_SUCCESS;
+
+    ftc_large_ring_part(ring, ring->grid.column, &from, &all);
+    uint64_t blocks = count_blocks(ring, all);
+    for (uint64_t b = 0; b < blocks && rc == FTC_SUCCESS; b++) {
+        share_of(ring, all, blocks, b, &offset, &size);
+        int first = (int)(b * (uint64_t)ring->grid.rows / blocks);
+        if (ring->root >= 0)
+            first = ftc_large_ring_row_behind(ring, ring->root_row);
+        rc = add_block(ring, from + offset, size, first);
+    }
+    return rc;
+}
+
+/* The slice of the place of this column in a row, in a reduce_scatter. */
+static int plan_slice(struct ftc_ring_reduce *ring, int row)
+{
+    const struct ftc_large_exchange_settings *set = &ring->base.set;
+    size_t offset, size, most = ftc_large_block_size(set, set->block_most);
+    int rc = FTC_SUCCESS;
+
+    ftc_call_part(set->call, set->ranks, set->rank[ring->grid.first[row] + ring->grid.column],
+                  &offset, &size);
+    for (size_t at = 0; at < size && rc == FTC_SUCCESS; at += most)
+        rc = add_block(ring, offset + at, size - at < most ? size - at : most,
+                       ftc_large_ring_row_behind(ring, row));
+    return rc;
+}
+
+static int plan(struct ftc_ring_reduce *ring)
+{
+    int rc = FTC_SUCCESS;
+
+    if (!ftc_large_ring_has_column(ring))
+        return rc;
+    if (!scatters(ring))
+        return plan_part(ring);
+    for (int row = 0; row < ring->grid.rows && rc == FTC_SUCCESS; row++)
+        rc = plan_slice(ring, row);
+    return rc;
+}
+
+/* --- areas --- */
+
+size_t ftc_large_ring_result_offset(const struct ftc_ring_reduce *ring)
+{
+    return (ring->base.set.call->signature.size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Bytes of an area that a rank uses at most. It is the same number at all ranks. */
+static size_t area_size(const struct ftc_ring_reduce *ring)
+{
+    size_t offset, part = 0;
+
+    if (!scatters(ring))
+        ftc_large_ring_part(ring, 0, &offset, &part);
+    return ftc_large_ring_result_offset(ring) + part;
+}
+
+unsigned char *ftc_large_ring_area(const struct ftc_ring_reduce *ring, int member)
+{
+    const struct ftc_large_exchange_settings *set = &ring->base.set;
+    int rank = set->rank[ring->grid.first[ring->grid.row] + member];
+
+    return set->nodes->areas + (size_t)(rank - set->nodes->lowest) * set->nodes->stride;
+}
+
+const unsigned char *ftc_large_ring_input(const struct ftc_ring_reduce *ring, int member)
+{
+    return member == ring->grid.column ? ring->base.set.call->input
+                                       : ftc_large_ring_area(ring, member);
+}
+
+bool ftc_large_ring_shares_result(const struct ftc_ring_reduce *ring)
+{
+    bool has_root = ring->root >= 0 && ring->root_row == ring->grid.row;
+
+    if (ring->spreads)
+        return ring->grid.members > 1 && !has_root;
+    return has_root && ring->root != ring->base.set.self;
+}
+
+/* --- life --- */
+
+/* Values that do not fit into the areas go round a ring of all places. So do the slices of a
+ * reduce_scatter whose nodes have different numbers of ranks. */
+static int open_grid(struct ftc_ring_reduce *ring)
+{
+    const struct ftc_large_exchange_settings *set = &ring->base.set;
+    size_t elements = set->call->signature.size / set->element;
+    int rc = ftc_large_grid_open(&ring->grid, set, false);
+
+    if (rc != FTC_SUCCESS || ring->grid.rows == set->places)
+        return rc;
+    if (!scatters(ring) && elements < (size_t)ring->grid.columns)
+        ring->grid.columns = (int)elements;
+    if (area_size(ring) > set->nodes->room || (scatters(ring) && !ring->grid.even))
+        return ftc_large_grid_open(&ring->grid, set, true);
+    return ring->grid.members > 1 ? set->nodes->reserve(set->nodes->arg, area_size(ring)) : rc;
+}
+
+static int set_kind(struct ftc_ring_reduce *ring)
+{
+    const struct ftc_signature *signature = &ring->base.set.call->signature;
+    enum ftc_call_kind kind = (enum ftc_call_kind)signature->kind;
+
+    ring->reduces = kind != FTC_CALL_BCAST;
+    ring->spreads = kind == FTC_CALL_ALLREDUCE || kind == FTC_CALL_BCAST;
+    ring->root = ftc_large_place_of(&ring->base.set, signature->root);
+    if (signature->root >= 0 && ring->root < 0)
+        return ftc_error_set(FTC_ERR_ARG, "root %d has no place in a large value",
+                             (int)signature->root);
+    return FTC_SUCCESS;
+}
+
+/* Nothing of a broadcast is written before it is committed: its root may fail. */
+static void place_result(struct ftc_ring_reduce *ring)
+{
+    struct ftc_large_exchange_settings *set = &ring->base.set;
+
+    if (scatters(ring))
+        ftc_call_part(set->call, set->ranks, set->rank[set->self], &ring->own_offset,
+                      &ring->own_size);
+    else if (ring->root < 0 || (ring->root == set->self) == ring->reduces)
+        ring->own_size = set->call->signature.size;
+    if (ring->own_size == 0 || !ring->reduces)
+        set->result = NULL;
+}
+
+static void count_row(struct ftc_ring_reduce *ring)
+{
+    bool has_root = ring->root >= 0 && ring->root_row == ring->grid.row;
+    bool gets_parts = ring->own_size > 0 && !scatters(ring);
+
+    if (ring->reduces)
+        ring->unposted = ftc_large_ring_has_column(ring) ? ring->grid.members - 1 : 0;
+    else
+        ring->unposted = has_root && ring->root != ring->base.set.self;
+    if (gets_parts && (ring->reduces || !has_root))
+        ring->unready = ring->grid.columns - ftc_large_ring_has_column(ring);
+}
+
+int ftc_large_ring_create(struct ftc_large_exchange **out,
+                          const struct ftc_large_exchange_settings *settings)
+{
+    struct ftc_ring_reduce *ring = ftc_large_exchange_new(
+        sizeof(*ring) + (size_t)settings->places * sizeof(ring->mate[0]), settings);
+
+    if (ring == NULL)
+        return FTC_ERR_NOMEM;
+    *out = &ring->base;
+    int rc = set_kind(ring);
+    if (rc == FTC_SUCCESS)
+        rc = open_grid(ring);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    ring->root_row = ring->root < 0 ? -1 : ftc_large_grid_row_of(&ring->grid, ring->root);
+    place_result(ring);
+    count_row(ring);
+    return plan(ring);
+}
+
+void ftc_large_ring_destroy(struct ftc_large_exchange *exchange)
+{
+    struct ftc_ring_reduce *ring = (struct ftc_ring_reduce *)exchange;
+
+    for (uint32_t b = 0; b < ring->blocks; b++) {
+        ftc_value_drop(&ring->block[b].result);
+        ftc_value_drop(&ring->block[b].early);
+    }
+    for (int place = 0; place < exchange->set.places; place++)
+        ftc_value_drop(&ring->mate[place].copy);
+    ftc_large_grid_close(&ring->grid);
+    free(ring->block);
+}
