@@ -56,7 +56,8 @@ static const char *subtrees(const struct ftc_choice_job *job)
 {
     const char *why = messages(job);
 
-    if (why != NULL || ftc_choice_of(job, &large_reduce, FTC_CHOICE_BOARD) == FTC_CHOICE_TREE)
+    /* Behind the ring, which has the largest values: others are too large for two levels. */
+    if (why != NULL || ftc_choice_of(job, &large_reduce, FTC_CHOICE_LEVELS) == FTC_CHOICE_TREE)
         return why;
     return "a reduce goes straight to its root; reduce.direct = 1 makes it go up subtrees";
 }
