@@ -207,9 +207,10 @@ END
     perf 3 -m 8:64 -i 3 -w 0 --under-way 5 --json allreduce bcast alltoall barrier
     [ "$status" -eq 0 ]
     jq -e '.under_way == 5 and all(.tables[].rows[]; .batch % 5 == 0)' <<<"$output"
-    jq -e 'all(.tables[].rows[]; .overlap.compute_us > 0 and
+    # the figures are rounded to a nanosecond, so short ones are rough
+    jq -e 'all(.tables[].rows[]; .median_us as $median | .overlap.compute_us > 0 and
         ((100 * (1 - (.overlap.overlapped_us - .overlap.compute_us) / .median_us) | [[., 0] | max, 100] | min)
-            - .overlap.percent | fabs < 0.1))' <<<"$output"
+            - .overlap.percent | fabs < 0.1 + 0.2 / $median))' <<<"$output"
 }
 
 @test "--nonblocking: if a rank dies, the size is measured again" {
