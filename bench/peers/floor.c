@@ -16,84 +16,45 @@
  *        cores      process i on the i-th core that may be used, in turn
  */
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench/peers/series.h"
+#include "bench/peers/signals.h"
 
 #define NP_MAX 4096
 
-struct wait {
-    const char *name;
-    int tries;           /* how often it looks before it sleeps; -1: it never sleeps */
-    void (*pause)(void); /* called between two tries */
-};
-
 struct shared {
     _Alignas(64) atomic_int arrived;
-    _Alignas(64) atomic_uint generation;
-    _Alignas(64) atomic_int sleepers;
+    struct signal generation;
     _Alignas(64) long operations; /* in the next batch; rank 0 sets it between two barriers */
 };
 
-static void pause_spin(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
-static void pause_yield(void)
-{
-    sched_yield();
-}
-
-static const struct wait waits[] = {
+static const struct patience waits[] = {
     {"spin", -1, pause_spin},
     {"yield", -1, pause_yield},
     {"futex", 0, pause_spin},
     {"adaptive", 20, pause_yield},
 };
 
-static void await_change(struct shared *shared, unsigned generation, const struct wait *wait)
+static void barrier(struct shared *shared, int np, const struct patience *wait)
 {
-    for (int i = 0; wait->tries < 0 || i < wait->tries; i++) {
-        if (atomic_load_explicit(&shared->generation, memory_order_acquire) != generation)
-            return;
-        wait->pause();
-    }
-    atomic_fetch_add(&shared->sleepers, 1);
-    while (atomic_load(&shared->generation) == generation)
-        syscall(SYS_futex, &shared->generation, FUTEX_WAIT, generation, NULL, NULL, 0);
-    atomic_fetch_sub(&shared->sleepers, 1);
-}
-
-static void barrier(struct shared *shared, int np, const struct wait *wait)
-{
-    unsigned generation = atomic_load_explicit(&shared->generation, memory_order_relaxed);
+    unsigned generation = atomic_load_explicit(&shared->generation.count, memory_order_relaxed);
     if (atomic_fetch_add(&shared->arrived, 1) + 1 < np) {
-        await_change(shared, generation, wait);
+        signal_await(&shared->generation, generation + 1, wait);
         return;
     }
     atomic_store_explicit(&shared->arrived, 0, memory_order_relaxed);
-    atomic_store(&shared->generation, generation + 1);
-    if (atomic_load(&shared->sleepers) > 0)
-        syscall(SYS_futex, &shared->generation, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    signal_set(&shared->generation, generation + 1);
 }
 
 /* What every process runs. Rank 0 passes its series. */
-static void run(struct shared *shared, int np, const struct wait *wait, struct series *series)
+static void run(struct shared *shared, int np, const struct patience *wait, struct series *series)
 {
     long operations = shared->operations;
     while (operations > 0) {
@@ -121,28 +82,7 @@ static void bind_to_core(int rank)
     sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* Make the processes. Returns in each of them, with its rank. */
-static int fork_ranks(int np)
-{
-    pid_t parent = getpid();
-    for (int rank = 1; rank < np; rank++) {
-        pid_t pid = fork();
-        if (pid < 0) {
-            fprintf(stderr, "floor: cannot fork process %d of %d: %s; raise ulimit -u\n", rank, np,
-                    strerror(errno));
-            exit(1); /* the processes made so far die with this one */
-        }
-        if (pid == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            if (getppid() != parent)
-                _exit(1);
-            return rank;
-        }
-    }
-    return 0;
-}
-
-static const struct wait *find_wait(const char *name)
+static const struct patience *find_wait(const char *name)
 {
     for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
         if (strcmp(waits[i].name, name) == 0)
@@ -154,7 +94,7 @@ int main(int argc, char **argv)
 {
     static struct series series;
     int np = argc == 5 ? atoi(argv[1]) : 0;
-    const struct wait *wait = argc == 5 ? find_wait(argv[2]) : NULL;
+    const struct patience *wait = argc == 5 ? find_wait(argv[2]) : NULL;
     double seconds = argc == 5 ? atof(argv[4]) : 0;
     if (np < 1 || np > NP_MAX || wait == NULL || seconds <= 0 ||
         (strcmp(argv[3], "none") != 0 && strcmp(argv[3], "cores") != 0)) {
@@ -168,14 +108,13 @@ int main(int argc, char **argv)
         return 1;
     }
     shared->operations = series_start(&series, seconds);
-    int rank = fork_ranks(np);
+    int rank = fork_processes("floor", np);
     if (strcmp(argv[3], "cores") == 0)
         bind_to_core(rank);
     run(shared, np, wait, rank == 0 ? &series : NULL);
     if (rank != 0)
         _exit(0);
-    while (waitpid(-1, NULL, 0) > 0)
-        ;
+    await_processes();
     printf("floor %s %s %d %ld %.4f %.4f\n", wait->name, argv[3], np, series.total,
            series_quantile(&series, 0.5), series_quantile(&series, 0.99));
     return 0;
