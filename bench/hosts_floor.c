@@ -1,16 +1,17 @@
 /*
- * The floor under collectives between hosts: the same exchanges with bare sockets and shared memory,
- * without any protocol. Each host runs one process of this program, which forks the host's ranks:
+ * The floor under collectives between hosts: the same exchanges with bare sockets and shared
+ * memory, without any protocol. Each host runs one process of this program, which forks the ranks
+ * of the host:
  *
  *   hosts_floor HOST ADDRESS[,ADDRESS...] RANKS SECONDS OPERATION/WAY:BYTES...
  *
- * HOST is the number of the host, from 0; ADDRESS is the IPv4 address of each host; RANKS is their
- * number on each. Rank 0 prints this line for each point; bench/peers/series.h says what a batch is,
- * and a batch is timed as bench/peers/loop.c times it:
+ * HOST is the number of the host, from 0. ADDRESS is the IPv4 address of each host. RANKS is the
+ * number of ranks on each host. Rank 0 prints this line for each point:
  *
  *   floor OPERATION/WAY np bytes iterations median_us p99_us
  *
- * A way that this number of ranks cannot go has no line. The last result of each point is checked on
+ * bench/peers/series.h says what a batch is. A batch is timed as bench/peers/loop.c times it. A way
+ * that does not fit the number of ranks has no line. The last result of each point is checked on
  * every rank.
  */
 #include <stdio.h>

@@ -32,7 +32,7 @@ static const struct way ways[] = {
 };
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
 
-/* The ranks first, first + stride, ... that exchange messages. `index` is the place of this rank. */
+/* The ranks first, first + stride, ... that exchange messages. `index` is the place of this one. */
 struct group {
     struct wires *wires;
     int size, index, first, stride;

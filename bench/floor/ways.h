@@ -1,6 +1,6 @@
 /*
- * The exchanges of collectives, with bare sockets (wires.h) and shared memory (board.h). The type is
- * double, the operator is sum, and the root is rank 0.
+ * The exchanges of collectives, with bare sockets (wires.h) and shared memory (board.h). The type
+ * is double, the operator is sum, and the root is rank 0.
  */
 #ifndef FTC_BENCH_FLOOR_WAYS_H
 #define FTC_BENCH_FLOOR_WAYS_H

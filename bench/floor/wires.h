@@ -1,6 +1,6 @@
 /*
- * Bare non-blocking TCP connections between all ranks, without any protocol. A rank that waits polls
- * the one socket that it waits for, and gives way after each look, as ftcoll does
+ * Bare non-blocking TCP connections between all ranks, without any protocol. A rank that waits
+ * polls the one socket that it waits for, and gives way after each look, as ftcoll does
  * (docs/design/tcp.md, "Patience"). An error, and a wait of 30 s, end the process.
  */
 #ifndef FTC_BENCH_FLOOR_WIRES_H
@@ -40,8 +40,8 @@ struct incoming {
     size_t bytes;      /* 0: nothing */
 };
 
-/* Connect all ranks. Rank r is on host r / per_host. The rank listens at the address of its host, at
- * the port WIRES_PORT + the number of the rank on its host. */
+/* Connect all ranks. Rank r is on host r / per_host. The rank listens at the address of its host,
+ * at the port WIRES_PORT + the number of the rank on its host. */
 void wires_open(struct wires *wires, char *const addresses[], int per_host);
 void wires_close(struct wires *wires);
 

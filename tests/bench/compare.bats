@@ -18,7 +18,7 @@ compare() {
 }
 
 tables() { # FORMAT; the figures are standard input
-    awk -v format="$1" -f "${COMPARE%/*}/peers/tables.awk" | tr -s ' '
+    awk -v format="$1" -f "${COMPARE%/*}/peers/cells.awk" -f "${COMPARE%/*}/peers/tables.awk" | tr -s ' '
 }
 
 @test "help names every option and the tables" {
