@@ -87,7 +87,7 @@ lines() { # prints how many lines of output are figures
 @test "help names every option, and wrong use ends with 2 and says what is wrong" {
     script --help
     [ "$status" -eq 0 ]
-    for word in --hosts --np --ops --ways --sizes --rounds --seconds --openmpi --csv --markdown --ftrun-options --build; do
+    for word in --hosts --np --ops --ways --sizes --rounds --seconds --openmpi --counts --csv --markdown --ftrun-options --build; do
         [[ "$output" == *"$word"* ]]
     done
     for words in --frobnicate "--hosts 1" "--np 2,x" "--ops scan" "--ways reduce/tea" "--sizes 12" "--rounds 0" "--seconds 0" tea; do
