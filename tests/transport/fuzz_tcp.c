@@ -1,6 +1,7 @@
 /*
  * Fuzzes what the TCP transport reads from a socket: frames, the messages of the handshake,
- * endpoints, and the position at which a peer says it goes on. The first byte chooses one of them.
+ * endpoints, the position at which a peer says it goes on, and records of sealed links. The first
+ * byte chooses one of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "transport/tcp/frame.h"
 #include "transport/tcp/handshake.h"
 #include "transport/tcp/queue.h"
+#include "transport/tcp/seal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -66,8 +68,9 @@ static void fuzz_handshake(const uint8_t *data, size_t size)
     if (ftc_tcp_answer_decode(&answer, answer_bytes) &&
         ftc_tcp_refusal_text(answer.refusal)[0] == '?')
         abort();
-    if (ftc_tcp_verdict_decode(&refusal, &place, verdict_bytes) &&
-        ftc_tcp_refusal_text(refusal)[0] == '?')
+    if (ftc_tcp_verdict_decode(&refusal, &place, verdict_bytes, hello_bytes, answer_bytes,
+                               &secret) &&
+        (refusal == FTC_TCP_ACCEPTED || ftc_tcp_refusal_text(refusal)[0] == '?'))
         abort();
     if (ftc_tcp_answer_proven(answer_bytes, hello_bytes, &secret) ||
         ftc_tcp_proof_decode(&place, proof, hello_bytes, answer_bytes, &secret))
@@ -111,11 +114,37 @@ static void fuzz_queue(const uint8_t *data, size_t size)
     ftc_tcp_queue_drop(&queue);
 }
 
+/* Opens what the input says is a record, and then the true one. The true record must come out as it
+ * went in, if nothing was opened before it; nothing else may come out. */
+static void fuzz_seal(const uint8_t *data, size_t size)
+{
+    static const unsigned char key[FTC_SEAL_KEY_SIZE] = "a key of thirty-two bytes, or so";
+    static unsigned char record[FTC_SEAL_RECORD_MAX], sealed[FTC_SEAL_RECORD_MAX];
+    enum ftc_tcp_seal kind = size % 2 == 0 ? FTC_TCP_SEAL_AUTHENTICATE : FTC_TCP_SEAL_ENCRYPT;
+    size_t content = size > 0 && size < FTC_SEAL_CONTENT_MAX ? size : 1;
+    struct ftc_seal out, in;
+    ftc_seal_start(&out, kind, key);
+    ftc_seal_start(&in, kind, key);
+    fill(sealed + FTC_SEAL_LENGTH_SIZE, content, data, size);
+    size_t whole = ftc_seal_close(&out, sealed, content);
+    fill(record, sizeof(record), data, size);
+    size_t claimed = ftc_seal_size(record);
+    if (claimed > sizeof(record) || ftc_seal_size(sealed) != whole)
+        abort();
+    if (claimed > 0 && memcmp(record, sealed, whole) != 0) {
+        if (ftc_seal_open(&in, record, claimed))
+            abort();
+    } else if (!ftc_seal_open(&in, sealed, whole) ||
+               (size > 0 && memcmp(sealed + FTC_SEAL_LENGTH_SIZE, data, content) != 0)) {
+        abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const what[])(const uint8_t *, size_t) = {fuzz_frame, fuzz_fields, fuzz_handshake,
-                                                            fuzz_endpoint, fuzz_queue};
+    static void (*const what[])(const uint8_t *, size_t) = {
+        fuzz_frame, fuzz_fields, fuzz_handshake, fuzz_endpoint, fuzz_queue, fuzz_seal};
     if (size > 0)
-        what[data[0] % 5](data + 1, size - 1);
+        what[data[0] % 6](data + 1, size - 1);
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "tcp_ends.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -16,11 +17,19 @@ static const char *look_up(void *context, int rank)
     return tcp_endpoints[rank][0] != '\0' ? tcp_endpoints[rank] : NULL;
 }
 
+/* FTC_TEST_SEAL is the number of a seal; without it there is none. */
+static enum ftc_tcp_seal tcp_seal(void)
+{
+    const char *seal = getenv("FTC_TEST_SEAL");
+    return seal != NULL ? (enum ftc_tcp_seal)atoi(seal) : FTC_TCP_SEAL_OFF;
+}
+
 struct ftc_tcp_setup tcp_usual(void)
 {
     return (struct ftc_tcp_setup){.job = "1234.1",
                                   .secret = secret,
                                   .secret_size = 32,
+                                  .seal = tcp_seal(),
                                   .address = "127.0.0.1",
                                   .endpoint = look_up};
 }

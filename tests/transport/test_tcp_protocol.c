@@ -81,10 +81,13 @@ static void shake(void)
     hello = (struct ftc_tcp_hello){.versions = {1, 3},
                                    .sender = 5,
                                    .target = 9,
+                                   .seal = FTC_TCP_SEAL_ENCRYPT,
                                    .job = "1234.1",
                                    .challenge = "by the connector"};
-    answer =
-        (struct ftc_tcp_answer){.versions = {2, 4}, .version = 3, .challenge = "by the listener"};
+    answer = (struct ftc_tcp_answer){.versions = {2, 4},
+                                     .version = 3,
+                                     .seal = FTC_TCP_SEAL_ENCRYPT,
+                                     .challenge = "by the listener"};
     place = (struct ftc_tcp_place){77, 1000};
     ftc_tcp_hello_encode(hello_bytes, &hello);
     ftc_tcp_answer_encode(answer_bytes, &answer, hello_bytes, &secret);
@@ -96,9 +99,11 @@ START_TEST(two_that_know_the_secret_believe_each_other)
     ck_assert(ftc_tcp_hello_decode(&hello, hello_bytes));
     ck_assert_uint_eq(hello.sender, 5);
     ck_assert_uint_eq(hello.target, 9);
+    ck_assert_int_eq(hello.seal, FTC_TCP_SEAL_ENCRYPT);
     ck_assert_str_eq(hello.job, "1234.1");
     ck_assert(ftc_tcp_answer_decode(&answer, answer_bytes));
     ck_assert_uint_eq(answer.version, 3);
+    ck_assert_int_eq(answer.seal, FTC_TCP_SEAL_ENCRYPT);
     ck_assert(ftc_tcp_answer_proven(answer_bytes, hello_bytes, &secret));
     place = (struct ftc_tcp_place){0};
     ck_assert(ftc_tcp_proof_decode(&place, proof_bytes, hello_bytes, answer_bytes, &secret));
@@ -116,7 +121,7 @@ START_TEST(another_secret_proves_nothing)
 }
 END_TEST
 
-/* So a version cannot be talked down either. */
+/* So neither a version nor a seal can be talked down. */
 START_TEST(no_bit_of_hello_or_answer_can_be_changed)
 {
     for (size_t bit = 0; bit < sizeof(hello_bytes) * 8; bit++) {
@@ -152,6 +157,52 @@ START_TEST(what_ranks_prove_is_worth_nothing_to_agents)
     ftc_tcp_proof_encode(theirs, &place, hello_bytes, answer_bytes, &agents);
     ck_assert(ftc_tcp_proof_decode(&place, theirs, hello_bytes, answer_bytes, &agents));
     ck_assert(!ftc_tcp_proof_decode(&place, theirs, hello_bytes, answer_bytes, &secret));
+}
+END_TEST
+
+START_TEST(no_place_can_be_changed)
+{
+    for (size_t bit = 0; bit < sizeof(proof_bytes) * 8; bit++) {
+        proof_bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        ck_assert(!ftc_tcp_proof_decode(&place, proof_bytes, hello_bytes, answer_bytes, &secret));
+        proof_bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+}
+END_TEST
+
+/* A bit of the word of the refusal may make a refusal of it, which proves nothing. */
+START_TEST(a_verdict_that_was_changed_accepts_nothing)
+{
+    unsigned char verdict[FTC_TCP_VERDICT_SIZE];
+    enum ftc_tcp_refusal refusal;
+    ftc_tcp_verdict_encode(verdict, FTC_TCP_ACCEPTED, &place, hello_bytes, answer_bytes, &secret);
+    ck_assert(
+        ftc_tcp_verdict_decode(&refusal, &place, verdict, hello_bytes, answer_bytes, &secret));
+    ck_assert_uint_eq(place.expected, 77);
+    for (size_t bit = 0; bit < sizeof(verdict) * 8; bit++) {
+        verdict[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        ck_assert(!ftc_tcp_verdict_decode(&refusal, &place, verdict, hello_bytes, answer_bytes,
+                                          &secret) ||
+                  refusal != FTC_TCP_ACCEPTED);
+        verdict[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+}
+END_TEST
+
+/* Kind of ends, direction and both challenges are in the key. */
+START_TEST(no_two_directions_have_one_key)
+{
+    unsigned char keys[4][FTC_TCP_PROOF_SIZE];
+    struct ftc_tcp_secret agents = secret;
+    agents.ends = FTC_TCP_AGENTS;
+    ftc_tcp_seal_key(keys[0], true, hello_bytes, answer_bytes, &secret);
+    ftc_tcp_seal_key(keys[1], false, hello_bytes, answer_bytes, &secret);
+    ftc_tcp_seal_key(keys[2], true, hello_bytes, answer_bytes, &agents);
+    answer_bytes[FTC_TCP_ANSWER_SIZE - FTC_TCP_PROOF_SIZE - 1] ^= 1;
+    ftc_tcp_seal_key(keys[3], true, hello_bytes, answer_bytes, &secret);
+    for (int one = 0; one < 4; one++)
+        for (int other = 0; other < one; other++)
+            ck_assert_mem_ne(keys[one], keys[other], FTC_TCP_PROOF_SIZE);
 }
 END_TEST
 
@@ -379,6 +430,9 @@ static void add_handshake(Suite *suite)
     tcase_add_test(tcase, no_bit_of_hello_or_answer_can_be_changed);
     tcase_add_test(tcase, a_proof_sent_back_proves_nothing);
     tcase_add_test(tcase, what_ranks_prove_is_worth_nothing_to_agents);
+    tcase_add_test(tcase, no_place_can_be_changed);
+    tcase_add_test(tcase, a_verdict_that_was_changed_accepts_nothing);
+    tcase_add_test(tcase, no_two_directions_have_one_key);
     tcase_add_loop_test(tcase, both_take_the_highest_common_version, 0, 6);
     tcase_add_test(tcase, a_refusal_says_why_and_proves_nothing);
     tcase_add_test(tcase, strangers_are_known_by_their_first_byte);

@@ -84,6 +84,23 @@ START_TEST(another_version_is_refused)
 }
 END_TEST
 
+/* Nothing is negotiated: both ends say what the other one has. */
+START_TEST(another_seal_is_refused)
+{
+    static const enum ftc_tcp_seal others[] = {FTC_TCP_SEAL_AUTHENTICATE, FTC_TCP_SEAL_ENCRYPT};
+    struct ftc_tcp_setup tcp = tcp_usual();
+    tcp.seal = others[_i];
+    tcp_join_as(2, TCP_RANKS, &tcp);
+    tcp_must_send(2, 0, 1, 10);
+    tcp_must_send(1, 2, 1, 10);
+    WAIT_UNTIL(ftc_tcp_count(tcp_end[2], FTC_TCP_SEAL) >= 2 &&
+               ftc_tcp_count(tcp_end[0], FTC_TCP_SEAL) >= 1 &&
+               ftc_tcp_count(tcp_end[1], FTC_TCP_SEAL) >= 1);
+    ck_assert(!tcp_take(0, 2, 1, 10) && !tcp_take(2, 1, 1, 10));
+    tcp_assert_goes_on();
+}
+END_TEST
+
 START_TEST(another_job_is_refused)
 {
     struct ftc_tcp_hello hello = sound_hello();
@@ -268,6 +285,7 @@ int main(void)
     tcase_add_test(tcase, bytes_of_a_scanner_are_dropped);
     tcase_add_test(tcase, one_wrong_byte_is_enough);
     tcase_add_test(tcase, another_version_is_refused);
+    tcase_add_loop_test(tcase, another_seal_is_refused, 0, 2);
     tcase_add_test(tcase, another_job_is_refused);
     tcase_add_loop_test(tcase, ranks_that_are_none_are_refused, 0, 4);
     tcase_add_test(tcase, a_wrong_secret_is_refused_by_the_connector);

@@ -108,8 +108,10 @@ void ftc_tcp_accept(struct ftc_tcp *tcp)
 static void refuse_hello(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection,
                          enum ftc_tcp_refusal refusal)
 {
-    struct ftc_tcp_answer answer = {
-        .protocol = tcp->wire->protocol, .versions = tcp->wire->versions, .refusal = refusal};
+    struct ftc_tcp_answer answer = {.protocol = tcp->wire->protocol,
+                                    .versions = tcp->wire->versions,
+                                    .seal = tcp->setup.seal,
+                                    .refusal = refusal};
     ftc_tcp_answer_encode(connection->answer, &answer, connection->hello, &tcp->secret);
     /* If this fails, the other end sees only that the connection closes. */
     ftc_tcp_put(connection, connection->answer, sizeof(connection->answer));
@@ -137,6 +139,13 @@ static bool objectionable(struct ftc_tcp *tcp, struct ftc_tcp_connection *connec
                      "refused a connection of rank %u to rank %u: this is rank %d of %d",
                      hello->sender, hello->target, tcp->self, tcp->ranks);
         refuse_hello(tcp, connection, FTC_TCP_REFUSED_RANK);
+    } else if (hello->seal != tcp->setup.seal) {
+        ftc_tcp_note(tcp, FTC_TCP_SEAL,
+                     "refused a connection of rank %u: transport.seal is %s there and %s here; "
+                     "give all hosts the same setting",
+                     hello->sender, ftc_tcp_seal_name(hello->seal),
+                     ftc_tcp_seal_name(tcp->setup.seal));
+        refuse_hello(tcp, connection, FTC_TCP_REFUSED_SEAL);
     } else {
         return false;
     }
@@ -147,7 +156,8 @@ static void take_hello(struct ftc_tcp *tcp, struct ftc_tcp_connection *connectio
 {
     struct ftc_tcp_hello hello;
     struct ftc_tcp_versions own = tcp->wire->versions;
-    struct ftc_tcp_answer answer = {.protocol = tcp->wire->protocol, .versions = own};
+    struct ftc_tcp_answer answer = {
+        .protocol = tcp->wire->protocol, .versions = own, .seal = tcp->setup.seal};
     memcpy(connection->hello, connection->in, sizeof(connection->hello));
     if (!ftc_tcp_hello_decode(&hello, connection->hello) || hello.protocol != tcp->wire->protocol) {
         ftc_tcp_note(tcp, FTC_TCP_STRANGER,
@@ -173,7 +183,8 @@ static void give_verdict(struct ftc_tcp *tcp, struct ftc_tcp_connection *connect
 {
     unsigned char verdict[FTC_TCP_VERDICT_SIZE];
     struct ftc_tcp_place nowhere = {0};
-    ftc_tcp_verdict_encode(verdict, refusal, &nowhere);
+    ftc_tcp_verdict_encode(verdict, refusal, &nowhere, connection->hello, connection->answer,
+                           &tcp->secret);
     ftc_tcp_put(connection, verdict, sizeof(verdict));
     ftc_tcp_hang_up(tcp, connection);
 }
@@ -191,7 +202,8 @@ static void welcome(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
     connection->state = FTC_TCP_LINKED;
     if (ftc_tcp_link_up(tcp, peer, connection, theirs) != 0)
         return;
-    ftc_tcp_verdict_encode(verdict, FTC_TCP_ACCEPTED, &place);
+    ftc_tcp_verdict_encode(verdict, FTC_TCP_ACCEPTED, &place, connection->hello, connection->answer,
+                           &tcp->secret);
     if (!ftc_tcp_put(connection, verdict, sizeof(verdict))) {
         ftc_tcp_link_lost(tcp, peer, strerror(errno));
         return;

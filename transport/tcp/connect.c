@@ -126,7 +126,8 @@ static void say_hello(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     struct ftc_tcp_hello hello = {.protocol = tcp->wire->protocol,
                                   .versions = tcp->wire->versions,
                                   .sender = (uint32_t)tcp->self,
-                                  .target = (uint32_t)peer->rank};
+                                  .target = (uint32_t)peer->rank,
+                                  .seal = tcp->setup.seal};
     int error = 0;
     socklen_t size = sizeof(error);
     getsockopt(dial->fd, SOL_SOCKET, SO_ERROR, &error, &size);
@@ -152,7 +153,7 @@ static void refused(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, enum ftc_tcp
     static const enum ftc_tcp_event events[FTC_TCP_REFUSALS] = {
         [FTC_TCP_REFUSED_VERSION] = FTC_TCP_VERSION,    [FTC_TCP_REFUSED_JOB] = FTC_TCP_FOREIGN_JOB,
         [FTC_TCP_REFUSED_RANK] = FTC_TCP_WRONG_RANK,    [FTC_TCP_REFUSED_SECRET] = FTC_TCP_SECRET,
-        [FTC_TCP_REFUSED_CLOSED] = FTC_TCP_UNREACHABLE,
+        [FTC_TCP_REFUSED_CLOSED] = FTC_TCP_UNREACHABLE, [FTC_TCP_REFUSED_SEAL] = FTC_TCP_SEAL,
     };
     if (refusal == FTC_TCP_REFUSED_BUSY) { /* the other end has a better connection */
         ftc_tcp_dial_drop(tcp, peer);
@@ -175,6 +176,15 @@ static void refused_version(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
     give_up(tcp, peer);
 }
 
+static void refused_seal(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, enum ftc_tcp_seal theirs)
+{
+    ftc_tcp_note(tcp, FTC_TCP_SEAL,
+                 "rank %d refused a connection: transport.seal is %s there and %s here; give all "
+                 "hosts the same setting",
+                 peer->rank, ftc_tcp_seal_name(theirs), ftc_tcp_seal_name(tcp->setup.seal));
+    give_up(tcp, peer);
+}
+
 static void take_answer(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct ftc_tcp_connection *dial = peer->dial;
@@ -187,12 +197,16 @@ static void take_answer(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         unreachable(tcp, peer, "something else answers there");
     } else if (answer.refusal == FTC_TCP_REFUSED_VERSION) {
         refused_version(tcp, peer, &answer.versions);
+    } else if (answer.refusal == FTC_TCP_REFUSED_SEAL) {
+        refused_seal(tcp, peer, answer.seal);
     } else if (answer.refusal != FTC_TCP_ACCEPTED) {
         refused(tcp, peer, answer.refusal);
     } else if (!ftc_tcp_answer_proven(dial->answer, dial->hello, &tcp->secret)) {
         ftc_tcp_note(tcp, FTC_TCP_SECRET,
                      "where rank %d should listen, one without the job secret does", peer->rank);
         give_up(tcp, peer);
+    } else if (answer.seal != tcp->setup.seal) {
+        refused_seal(tcp, peer, answer.seal);
     } else if (answer.version != ftc_tcp_common_version(&own, &answer.versions)) {
         refused_version(tcp, peer, &answer.versions);
     } else {
@@ -208,7 +222,8 @@ static void take_verdict(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     struct ftc_tcp_connection *dial = peer->dial;
     enum ftc_tcp_refusal refusal;
     struct ftc_tcp_place place;
-    if (!ftc_tcp_verdict_decode(&refusal, &place, dial->in)) {
+    if (!ftc_tcp_verdict_decode(&refusal, &place, dial->in, dial->hello, dial->answer,
+                                &tcp->secret)) {
         unreachable(tcp, peer, "its verdict is none");
     } else if (refusal != FTC_TCP_ACCEPTED) {
         refused(tcp, peer, refusal);

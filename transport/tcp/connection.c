@@ -14,8 +14,7 @@
 #include "base/error.h"
 #include "transport/tcp/internal.h"
 
-#define USER_TIMEOUT_MS 10000
-#define RETRANSMIT_MS   1000 /* longest pause between two retransmissions; Linux takes no less */
+#define RETRANSMIT_MS 1000 /* longest pause between two retransmissions; Linux takes no less */
 #ifndef TCP_RTO_MAX_MS
 #define TCP_RTO_MAX_MS 44 /* since Linux 6.15 */
 #endif
@@ -159,8 +158,9 @@ static void set(int fd, int level, int option, int value)
 
 void ftc_tcp_options(const struct ftc_tcp *tcp, int fd)
 {
-    int user_timeout =
-        tcp->setup.user_timeout_ms > 0 ? (int)tcp->setup.user_timeout_ms : USER_TIMEOUT_MS;
+    int user_timeout = tcp->setup.user_timeout_ms > 0
+                           ? (int)tcp->setup.user_timeout_ms
+                           : (int)(FTC_TCP_USER_TIMEOUT_NS / FTC_NS_PER_MS);
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout);
     /* After a cut or on a bad line, leases wait for retransmissions. If TCP doubled its pauses,

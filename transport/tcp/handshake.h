@@ -16,7 +16,7 @@
 
 #include "transport/tcp/protocol.h"
 
-#define FTC_TCP_WIRE_VERSION   2 /* of both protocols; 2: proofs name the kind of ends */
+#define FTC_TCP_WIRE_VERSION   3 /* of both protocols; 3: proofs cover seal, places and verdict */
 #define FTC_TCP_MAGIC_SIZE     8
 #define FTC_TCP_JOB_SIZE       32
 #define FTC_TCP_CHALLENGE_SIZE 32
@@ -27,7 +27,7 @@
 #define FTC_TCP_HELLO_SIZE   (FTC_TCP_MAGIC_SIZE + 12 + FTC_TCP_JOB_SIZE + FTC_TCP_CHALLENGE_SIZE)
 #define FTC_TCP_ANSWER_SIZE  (FTC_TCP_MAGIC_SIZE + 8 + FTC_TCP_CHALLENGE_SIZE + FTC_TCP_PROOF_SIZE)
 #define FTC_TCP_PROOF_BYTES  (FTC_TCP_PROOF_SIZE + 16)
-#define FTC_TCP_VERDICT_SIZE 24
+#define FTC_TCP_VERDICT_SIZE (24 + FTC_TCP_PROOF_SIZE)
 
 enum ftc_tcp_refusal {
     FTC_TCP_ACCEPTED,
@@ -37,6 +37,7 @@ enum ftc_tcp_refusal {
     FTC_TCP_REFUSED_SECRET, /* the proof is wrong */
     FTC_TCP_REFUSED_BUSY,   /* the listener has, or has had, a better connection */
     FTC_TCP_REFUSED_CLOSED, /* the listener regards the connector as failed */
+    FTC_TCP_REFUSED_SEAL,   /* the two ends have different settings of transport.seal */
     FTC_TCP_REFUSALS,
 };
 const char *ftc_tcp_refusal_text(enum ftc_tcp_refusal refusal);
@@ -52,7 +53,8 @@ unsigned ftc_tcp_common_version(const struct ftc_tcp_versions *one,
 struct ftc_tcp_hello {
     enum ftc_tcp_protocol protocol;
     struct ftc_tcp_versions versions;
-    uint32_t sender, target;
+    uint32_t sender, target; /* below 2 to the power of 30 */
+    enum ftc_tcp_seal seal;
     char job[FTC_TCP_JOB_SIZE];
     unsigned char challenge[FTC_TCP_CHALLENGE_SIZE];
 };
@@ -68,6 +70,7 @@ struct ftc_tcp_answer {
     enum ftc_tcp_protocol protocol;
     struct ftc_tcp_versions versions;
     unsigned version;
+    enum ftc_tcp_seal seal; /* of the listener, also in a refusal */
     enum ftc_tcp_refusal refusal;
     unsigned char challenge[FTC_TCP_CHALLENGE_SIZE];
 };
@@ -90,6 +93,13 @@ bool ftc_tcp_answer_proven(const unsigned char answer[FTC_TCP_ANSWER_SIZE],
                            const unsigned char hello[FTC_TCP_HELLO_SIZE],
                            const struct ftc_tcp_secret *secret);
 
+/* The key from which the keys of a sealed link follow. The two ends have the same if each has
+ * proven the secret. `connector`: of the direction from the connector to the listener. */
+void ftc_tcp_seal_key(unsigned char key[FTC_TCP_PROOF_SIZE], bool connector,
+                      const unsigned char hello[FTC_TCP_HELLO_SIZE],
+                      const unsigned char answer[FTC_TCP_ANSWER_SIZE],
+                      const struct ftc_tcp_secret *secret);
+
 /* The place at which an end goes on: the next message that it expects, and how many bytes of that
  * message it has. */
 struct ftc_tcp_place {
@@ -107,9 +117,18 @@ bool ftc_tcp_proof_decode(struct ftc_tcp_place *place,
                           const unsigned char answer[FTC_TCP_ANSWER_SIZE],
                           const struct ftc_tcp_secret *secret);
 
+/* The proof in the verdict covers the rest of it, hello and answer. A refusal has zeros in its
+ * place, and proves nothing. */
 void ftc_tcp_verdict_encode(unsigned char bytes[FTC_TCP_VERDICT_SIZE], enum ftc_tcp_refusal refusal,
-                            const struct ftc_tcp_place *place);
+                            const struct ftc_tcp_place *place,
+                            const unsigned char hello[FTC_TCP_HELLO_SIZE],
+                            const unsigned char answer[FTC_TCP_ANSWER_SIZE],
+                            const struct ftc_tcp_secret *secret);
+/* False: it is no verdict, or it accepts without proof. */
 bool ftc_tcp_verdict_decode(enum ftc_tcp_refusal *refusal, struct ftc_tcp_place *place,
-                            const unsigned char bytes[FTC_TCP_VERDICT_SIZE]);
+                            const unsigned char bytes[FTC_TCP_VERDICT_SIZE],
+                            const unsigned char hello[FTC_TCP_HELLO_SIZE],
+                            const unsigned char answer[FTC_TCP_ANSWER_SIZE],
+                            const struct ftc_tcp_secret *secret);
 
 #endif

@@ -12,6 +12,7 @@
  * receive.c     reading from a link
  * link.c        life of a link
  * listen.c      the listening socket
+ * sealed.c      records of sealed links, from and to the socket
  * connection.c  connections, and the epoll that watches them
  * peer.c        peers
  * congestion.c  choice of congestion control
@@ -31,6 +32,7 @@
 #include "transport/tcp/endpoint.h"
 #include "transport/tcp/handshake.h"
 #include "transport/tcp/queue.h"
+#include "transport/tcp/sealed.h"
 #include "transport/tcp/tcp.h"
 
 #define FTC_TCP_READ_SIZE 16384
@@ -41,6 +43,7 @@
 #define FTC_TCP_HALF_OPEN_MAX     128
 #define FTC_TCP_HALF_OPEN_ADDRESS 64
 #define FTC_TCP_HANDSHAKE_NS      (5 * FTC_NS_PER_S)
+#define FTC_TCP_USER_TIMEOUT_NS   (10 * FTC_NS_PER_S)
 #define FTC_TCP_ACK_NS            (5 * FTC_NS_PER_MS)
 #define FTC_TCP_ACK_BYTES         (256u << 10)
 #define FTC_TCP_ACK_MESSAGES      32
@@ -79,6 +82,7 @@ struct ftc_tcp_connection {
     unsigned char acknowledgement[FTC_TCP_HEADER_SIZE];
     size_t acknowledgement_left;
     struct ftc_verbs_link *queue_pair; /* of the verbs transport; NULL: none */
+    struct ftc_tcp_sealed *sealed; /* keys and records of a sealed link; NULL: it is not sealed */
 };
 
 /* A message that has come or is coming. */

@@ -14,7 +14,8 @@ int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
 {
     connection->state = FTC_TCP_LINKED;
     connection->buffer = malloc(FTC_TCP_READ_SIZE);
-    if (connection->buffer == NULL) {
+    if (connection->buffer == NULL ||
+        (tcp->setup.seal != FTC_TCP_SEAL_OFF && !ftc_tcp_sealed_start(tcp, connection))) {
         ftc_tcp_hang_up(tcp, connection);
         ftc_tcp_note(tcp, FTC_TCP_DESCRIPTORS, "out of memory for the connection with rank %d",
                      peer->rank);

@@ -11,11 +11,24 @@
 
 /* --- timers --- */
 
+/* Rule S9 of docs/design/tcp.md: TCP does not notice bytes that were acknowledged and dropped. */
+static void watch_sealed(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint64_t now)
+{
+    if (ftc_tcp_sealed_endless(tcp, peer, now)) {
+        ftc_tcp_link_lost(tcp, peer, "a record has no end");
+    } else if (ftc_tcp_sealed_probe(tcp, peer, now)) {
+        peer->acknowledge_at = 1;
+        ftc_tcp_link_write(tcp, peer);
+    }
+}
+
 static void run_timers_of(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint64_t now)
 {
     if (peer->acknowledge_at != 0 && now >= peer->acknowledge_at && peer->link != NULL &&
         !peer->link->blocked)
         ftc_tcp_link_write(tcp, peer);
+    if (peer->link != NULL && peer->link->sealed != NULL)
+        watch_sealed(tcp, peer, now);
     if (peer->dial != NULL && now >= peer->dial->deadline)
         ftc_tcp_dial_late(tcp, peer);
     if (peer->reach_by != 0 && now >= peer->reach_by)
@@ -42,6 +55,8 @@ static uint64_t next_of(const struct ftc_tcp_peer *peer)
     /* No timer is needed while the wire is full: it tells when it has room. */
     if (peer->link != NULL && !peer->link->blocked)
         next = earlier(next, peer->acknowledge_at);
+    if (peer->link != NULL && peer->link->sealed != NULL)
+        next = earlier(next, ftc_tcp_sealed_due(peer));
     return next;
 }
 

@@ -16,4 +16,15 @@ enum ftc_tcp_ends {
     FTC_TCP_AGENTS,
 };
 
+/* The protection of what follows the handshake (docs/design/tcp.md, "Seal"). The setting
+ * transport.seal has the same order. */
+enum ftc_tcp_seal {
+    FTC_TCP_SEAL_OFF,
+    FTC_TCP_SEAL_AUTHENTICATE,
+    FTC_TCP_SEAL_ENCRYPT,
+    FTC_TCP_SEALS,
+};
+/* As in the setting. */
+const char *ftc_tcp_seal_name(enum ftc_tcp_seal seal);
+
 #endif

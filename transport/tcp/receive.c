@@ -154,7 +154,9 @@ static ssize_t fill(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most,
     if (got <= 0)
         return got;
     /* A queue pair tells only in one more call that it has ended. */
-    *all = tcp->wire->poll == NULL && (size_t)got < places[0].iov_len + places[1].iov_len;
+    *all = link->sealed != NULL
+               ? ftc_tcp_sealed_emptied(link)
+               : tcp->wire->poll == NULL && (size_t)got < places[0].iov_len + places[1].iov_len;
     size_t straight = (size_t)got < places[0].iov_len ? (size_t)got : places[0].iov_len;
     peer->used += straight;
     link->end += (size_t)got - straight;
@@ -190,6 +192,12 @@ static bool between_messages(const struct ftc_tcp_peer *peer)
     return peer->inbox != NULL && !peer->link->payload && peer->link->begin == peer->link->end;
 }
 
+/* Has more of a sealed link been read than was looked at? No descriptor tells of it. */
+static bool holds(const struct ftc_tcp_connection *link)
+{
+    return link->sealed != NULL && ftc_tcp_sealed_holds(link);
+}
+
 size_t ftc_tcp_read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t most)
 {
     bool limited = most < FTC_TCP_READ_SIZE;
@@ -203,7 +211,8 @@ size_t ftc_tcp_read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t 
             failed(tcp, peer, rc);
         } else if (rc == 0) {
             bool enough = bytes >= FTC_TCP_TURN_MAX || (limited && between_messages(peer));
-            if (enough || (all && !peer->closed))
+            bool stop = enough || (all && !peer->closed);
+            if (stop && !holds(peer->link))
                 break;
             ssize_t got = fill(tcp, peer, most, &all);
             if (dry(tcp, peer, got))

@@ -59,13 +59,18 @@ static void write_failed(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int err
         ftc_tcp_link_lost(tcp, peer, strerror(error));
 }
 
+static bool sealed_bytes_wait(const struct ftc_tcp_connection *link)
+{
+    return link->sealed != NULL && ftc_tcp_sealed_waits(link);
+}
+
 void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct iovec pieces[PIECES];
     while (peer->link != NULL && !peer->closed) {
         make_acknowledgement(tcp, peer);
         int count = gather(peer, pieces);
-        if (count == 0)
+        if (count == 0 && !sealed_bytes_wait(peer->link))
             break;
         ssize_t sent = tcp->wire->send(tcp, peer, pieces, count);
         if (sent >= 0) {

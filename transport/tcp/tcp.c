@@ -120,7 +120,8 @@ static bool any_peer(const struct ftc_tcp *tcp, bool (*has)(const struct ftc_tcp
 
 static bool has_unsent(const struct ftc_tcp_peer *peer)
 {
-    return peer->out.unsent != NULL;
+    return peer->out.unsent != NULL ||
+           (peer->link != NULL && peer->link->sealed != NULL && ftc_tcp_sealed_waits(peer->link));
 }
 
 static bool has_unacknowledged(const struct ftc_tcp_peer *peer)

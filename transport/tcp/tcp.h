@@ -16,6 +16,7 @@ struct ftc_tcp_setup {
     const unsigned char *secret; /* of the job: 16 to 64 bytes, which are copied */
     size_t secret_size;
     enum ftc_tcp_ends ends; /* what this end and its peers are */
+    enum ftc_tcp_seal seal; /* the same at all ends */
     const char *address; /* where to listen: an IP address in numbers or an interface; NULL: all */
     unsigned port, port_last; /* 0: the system chooses; else the first free port of the range */
     /* Congestion control, as in the setting transport.tcp_congestion. NULL: the one of the
@@ -53,6 +54,8 @@ enum ftc_tcp_event {
     FTC_TCP_FOREIGN_JOB, /* the hello names another job */
     FTC_TCP_WRONG_RANK,  /* the sender is no rank of the job, or another rank was meant */
     FTC_TCP_SECRET,      /* the proof of the secret is wrong */
+    FTC_TCP_SEAL,        /* the two ends have different settings of transport.seal */
+    FTC_TCP_FORGED,      /* what came on a sealed link is not what was sent */
     FTC_TCP_LATE,        /* the handshake was not over in time */
     FTC_TCP_CROWD,       /* dropped, since too many connections were without proof */
     FTC_TCP_DESCRIPTORS, /* there is no descriptor or no memory for a connection */

@@ -99,6 +99,36 @@ static const struct ftc_tcp_wire wire = {
     .end = socket_end,
 };
 
+/* The first record shows that both ends have the keys and that the way is sound. Only then the link
+ * is proven (docs/design/tcp.md, rule S8). So one is sent even if there is no message. */
+static void sealed_begin(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    peer->acknowledge_at = 1;
+    ftc_tcp_link_write(tcp, peer);
+}
+
+static ssize_t sealed_receive(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
+                              const struct iovec *places, int count)
+{
+    ssize_t got = ftc_tcp_sealed_receive(tcp, peer, places, count);
+    if (got > 0 && !peer->link->proven)
+        ftc_tcp_link_proven(peer);
+    return got;
+}
+
+static const struct ftc_tcp_wire sealed_wire = {
+    .ops = &ftc_transport_tcp,
+    .protocol = FTC_TCP_PROTOCOL_SOCKET,
+    .versions = {FTC_TCP_WIRE_VERSION, FTC_TCP_WIRE_VERSION},
+    .begin = sealed_begin,
+    .step = socket_step,
+    .wait = socket_wait,
+    .send = ftc_tcp_sealed_send,
+    .receive = sealed_receive,
+    .acknowledge = socket_acknowledge,
+    .end = ftc_tcp_sealed_end,
+};
+
 /* --- the transport --- */
 
 static int tcp_open(struct ftc_transport **out, const struct ftc_transport_setup *setup)
@@ -109,13 +139,16 @@ static int tcp_open(struct ftc_transport **out, const struct ftc_transport_setup
     struct ftc_tcp *tcp = calloc(1, sizeof(*tcp));
     if (tcp == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
-    ftc_tcp_fill_in(tcp, setup, &wire);
+    ftc_tcp_fill_in(tcp, setup, setup->tcp->seal == FTC_TCP_SEAL_OFF ? &wire : &sealed_wire);
     rc = ftc_tcp_start(tcp);
-    if (rc != 0)
+    if (rc != 0) {
         ftc_tcp_close(&tcp->base);
-    else
-        *out = &tcp->base;
-    return rc;
+        return rc;
+    }
+    FTC_LOG(tcp->log, FTC_LOG_DEBUG, "tcp: %s, seal %s", tcp->endpoint,
+            ftc_tcp_seal_name(tcp->setup.seal));
+    *out = &tcp->base;
+    return FTC_SUCCESS;
 }
 
 const struct ftc_transport_ops ftc_transport_tcp = {

@@ -1,0 +1,316 @@
+/*
+ * Tests sealed links with a tap between their ends. The tap is a proxy. It changes, drops, inserts,
+ * repeats and swaps bytes at any place, and cuts connections. No changed message may come out, and
+ * all must get through when the tap only passes bytes on.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "tcp_ends.h"
+#include "tests/random.h"
+#include "tests/suite.h"
+#include "transport/tcp/internal.h"
+
+#define TAP_LINKS 512
+#define TAP_BYTES 8192
+
+enum fault { FLIP, DROP, INSERT, REPEAT, SWAP, CUT, FAULTS };
+
+/* The bytes of one direction that are not passed on yet. */
+struct way {
+    size_t begin, end;
+    int64_t calm; /* bytes until the next fault */
+    unsigned char bytes[2 * TAP_BYTES];
+};
+
+struct tap_link {
+    int fd[2]; /* of the connector and of the listener; -1: closed */
+    struct way way[2];
+};
+
+static struct tap_link *links[TAP_LINKS];
+static int link_count, listeners[2];
+static struct ftc_tcp_endpoint true_endpoint[2];
+static bool faulty;
+static int64_t longest_calm;
+static unsigned done[FAULTS];
+static struct test_random random_state;
+
+/* --- the tap --- */
+
+static void set_nonblocking(int fd)
+{
+    ck_assert_int_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+}
+
+/* The tap listens in place of the rank. */
+static void tap_in_front_of(int rank)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+    ck_assert_int_eq(ftc_tcp_endpoint_parse(&true_endpoint[rank], tcp_endpoints[rank]), 0);
+    listeners[rank] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(listeners[rank], (struct sockaddr *)&address, size), 0);
+    ck_assert_int_eq(listen(listeners[rank], 64), 0);
+    set_nonblocking(listeners[rank]);
+    ck_assert_int_eq(getsockname(listeners[rank], (struct sockaddr *)&address, &size), 0);
+    snprintf(tcp_endpoints[rank], sizeof(tcp_endpoints[rank]), "tcp:v1;127.0.0.1;%u",
+             ntohs(address.sin_port));
+}
+
+static void tap_accept(int rank)
+{
+    int fd = accept(listeners[rank], NULL, NULL), on = 1;
+    if (fd < 0)
+        return;
+    ck_assert_int_lt(link_count, TAP_LINKS);
+    struct tap_link *link = links[link_count++] = calloc(1, sizeof(*link));
+    link->fd[0] = fd;
+    link->fd[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(connect(link->fd[1], (struct sockaddr *)&true_endpoint[rank].address[0],
+                             sizeof(struct sockaddr_in)),
+                     0);
+    for (int side = 0; side < 2; side++) {
+        set_nonblocking(link->fd[side]);
+        setsockopt(link->fd[side], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        link->way[side].calm = test_random_between(&random_state, 0, longest_calm);
+    }
+}
+
+static void tap_cut(struct tap_link *link)
+{
+    for (int side = 0; side < 2; side++) {
+        if (link->fd[side] >= 0)
+            close(link->fd[side]);
+        link->fd[side] = -1;
+    }
+}
+
+/* Does one fault to the bytes that are under way, of which there are some. */
+static void do_fault(struct tap_link *link, struct way *way)
+{
+    size_t there = way->end - way->begin;
+    unsigned char *at = way->bytes + way->begin;
+    size_t first = (size_t)test_random_between(&random_state, 0, (int64_t)there - 1);
+    size_t count = (size_t)test_random_between(&random_state, 1, (int64_t)(there - first));
+    enum fault fault = (enum fault)test_random_between(&random_state, 0, FAULTS - 1);
+    done[fault]++;
+    if (fault == FLIP) {
+        at[first] ^= (unsigned char)(1u << test_random_between(&random_state, 0, 7));
+    } else if (fault == DROP) {
+        memmove(at + first, at + first + count, there - first - count);
+        way->end -= count;
+    } else if (fault == INSERT || fault == REPEAT) { /* there is room for as much again */
+        memmove(at + first + count, at + first, there - first);
+        if (fault == INSERT)
+            memset(at + first, 0x5a, count);
+        way->end += count;
+    } else if (fault == SWAP && there >= 2) {
+        unsigned char half[TAP_BYTES];
+        memcpy(half, at, there / 2);
+        memmove(at, at + there / 2, there - there / 2);
+        memcpy(at + there - there / 2, half, there / 2);
+    } else {
+        tap_cut(link);
+    }
+}
+
+static void tap_pass(struct tap_link *link, int side)
+{
+    struct way *way = &link->way[side];
+    if (link->fd[0] < 0)
+        return;
+    if (way->begin == way->end) {
+        way->begin = way->end = 0;
+        ssize_t got = recv(link->fd[side], way->bytes, TAP_BYTES, 0);
+        if (got == 0 || (got < 0 && errno != EAGAIN)) {
+            tap_cut(link);
+            return;
+        }
+        way->end = got > 0 ? (size_t)got : 0;
+        way->calm -= got > 0 ? got : 0;
+        if (got > 0 && faulty && way->calm < 0) {
+            way->calm = test_random_between(&random_state, 0, longest_calm);
+            do_fault(link, way);
+        }
+    }
+    if (link->fd[0] < 0 || way->begin == way->end)
+        return;
+    ssize_t sent =
+        send(link->fd[1 - side], way->bytes + way->begin, way->end - way->begin, MSG_NOSIGNAL);
+    if (sent > 0)
+        way->begin += (size_t)sent;
+    else if (errno != EAGAIN)
+        tap_cut(link);
+}
+
+static void tap_turn(void)
+{
+    for (int rank = 0; rank < 2; rank++)
+        tap_accept(rank);
+    for (int i = 0; i < link_count; i++)
+        for (int side = 0; side < 2; side++)
+            tap_pass(links[i], side);
+    if (link_count > 0 && links[link_count - 1]->fd[0] < 0)
+        free(links[--link_count]);
+}
+
+/* --- the stories --- */
+
+struct stream {
+    int from, to;
+    uint64_t sent, got;
+    size_t sizes[600];
+};
+
+static void begin_with(enum ftc_tcp_seal seal)
+{
+    struct ftc_tcp_setup tcp = tcp_usual();
+    tcp.seal = seal;
+    tcp.user_timeout_ms = 400; /* for what was dropped at the end of a record */
+    random_state = test_random_start();
+    for (int rank = 0; rank < 2; rank++) {
+        tcp_join_as(rank, 2, &tcp);
+        tap_in_front_of(rank);
+    }
+}
+
+static void end(void)
+{
+    while (link_count > 0) {
+        tap_cut(links[--link_count]);
+        free(links[link_count]);
+    }
+    for (int rank = 0; rank < 2; rank++)
+        close(listeners[rank]);
+    tcp_leave_all();
+}
+
+static void stream_step(struct stream *stream, uint64_t total)
+{
+    if (stream->sent < total && stream->sent < stream->got + 10) {
+        int64_t most = test_random_chance(&random_state, 10) ? 1 << 18 : 2000;
+        stream->sizes[stream->sent] = (size_t)test_random_between(&random_state, 1, most);
+        tcp_must_send(stream->from, stream->to, stream->sent, stream->sizes[stream->sent]);
+        stream->sent++;
+    }
+    if (stream->got < stream->sent &&
+        tcp_take(stream->to, stream->from, stream->got, stream->sizes[stream->got]))
+        stream->got++;
+}
+
+/* Sends `total` messages each way. tcp_take() compares each byte. */
+static void send_both_ways(uint64_t total, bool until_done)
+{
+    struct stream there = {.from = 0, .to = 1}, back = {.from = 1, .to = 0};
+    uint64_t deadline = ftc_clock_now() + 3 * TCP_LOST_NS;
+    while (there.got < total || back.got < total) {
+        tap_turn();
+        tcp_turn();
+        stream_step(&there, total);
+        stream_step(&back, total);
+        if (!until_done && there.sent == total && back.sent == total)
+            faulty = false;
+        ck_assert_msg(ftc_clock_now() < deadline, "%llu and %llu of %llu came",
+                      (unsigned long long)there.got, (unsigned long long)back.got,
+                      (unsigned long long)total);
+    }
+    while (!ftc_tcp_settled(tcp_end[0]) || !ftc_tcp_settled(tcp_end[1])) {
+        tap_turn();
+        tcp_turn();
+        ck_assert_msg(ftc_clock_now() < deadline, "not all was acknowledged");
+    }
+    ck_assert(!tcp_take(0, 1, 0, 0) && !tcp_take(1, 0, 0, 0));
+}
+
+static const enum ftc_tcp_seal kinds[] = {FTC_TCP_SEAL_AUTHENTICATE, FTC_TCP_SEAL_ENCRYPT};
+
+START_TEST(no_fault_changes_a_message_and_all_get_through)
+{
+    begin_with(kinds[_i]);
+    faulty = true;
+    longest_calm = 200000;
+    send_both_ways(600, false);
+    for (int fault = 0; fault < FAULTS; fault++)
+        ck_assert_msg(done[fault] > 0, "no fault of kind %d was drawn", fault);
+    ck_assert_uint_gt(
+        ftc_tcp_count(tcp_end[0], FTC_TCP_FORGED) + ftc_tcp_count(tcp_end[1], FTC_TCP_FORGED), 0);
+    end();
+}
+END_TEST
+
+/* Most connections end in their handshake or at their first record. */
+START_TEST(faults_at_every_few_bytes_are_a_cut)
+{
+    begin_with(kinds[_i]);
+    faulty = true;
+    longest_calm = 300;
+    struct stream there = {.from = 0, .to = 1};
+    uint64_t until = ftc_clock_now() + 2 * FTC_NS_PER_S;
+    while (ftc_clock_now() < until) {
+        tap_turn();
+        tcp_turn();
+        stream_step(&there, 10);
+    }
+    faulty = false;
+    while (there.got < 10) {
+        tap_turn();
+        tcp_turn();
+        stream_step(&there, 10);
+        ck_assert_msg(ftc_clock_now() < until + TCP_LOST_NS, "%llu came",
+                      (unsigned long long)there.got);
+    }
+    end();
+}
+END_TEST
+
+/* Without a seal such a tap closes the channel for good, or worse. So it is the seal that helps. */
+START_TEST(a_tap_that_only_passes_on_breaks_nothing)
+{
+    begin_with(_i < 2 ? kinds[_i] : FTC_TCP_SEAL_OFF);
+    faulty = false;
+    longest_calm = 1;
+    send_both_ways(100, true);
+    ck_assert_uint_eq(ftc_tcp_count(tcp_end[0], FTC_TCP_BROKEN), 0);
+    ck_assert_uint_eq(ftc_tcp_count(tcp_end[1], FTC_TCP_BROKEN), 0);
+    end();
+}
+END_TEST
+
+/* A peer whose first record never comes through is as unreachable as one that is cut off. */
+START_TEST(a_peer_whose_records_are_changed_is_unreachable)
+{
+    begin_with(kinds[_i]);
+    faulty = true;
+    longest_calm = 0;
+    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    tcp_must_send(0, 1, 1, 100);
+    while (ftc_tcp_broken_since(tcp_end[0], 1) == 0 ||
+           ftc_clock_now() - ftc_tcp_broken_since(tcp_end[0], 1) < FTC_NS_PER_S) {
+        tap_turn();
+        tcp_turn();
+        ck_assert_msg(ftc_clock_now() < deadline, "it never counted as unreachable");
+    }
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("transport/tcp tap");
+    TCase *tcase = tcase_create("tap");
+    tcase_add_loop_test(tcase, no_fault_changes_a_message_and_all_get_through, 0, 2);
+    tcase_add_loop_test(tcase, faults_at_every_few_bytes_are_a_cut, 0, 2);
+    tcase_add_loop_test(tcase, a_tap_that_only_passes_on_breaks_nothing, 0, 3);
+    tcase_add_loop_test(tcase, a_peer_whose_records_are_changed_is_unreachable, 0, 2);
+    suite_add_tcase(suite, tcase);
+    test_seed_announce();
+    return test_suite_run(suite);
+}
