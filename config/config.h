@@ -70,6 +70,7 @@ enum ftc_config_mpi_failures {
 #define FTC_CONFIG_STRING_MAX 127              /* most characters of a string */
 #define FTC_CONFIG_LIST_MAX   4                /* elements of a list, with the -1 at its end */
 #define FTC_CONFIG_SHM        0                /* shared memory, in transport.order */
+#define FTC_CONFIG_VERBS      1                /* the same for verbs */
 
 struct ftc_config {
     int64_t f;                    /* job.f */
@@ -135,6 +136,7 @@ struct ftc_config {
     int64_t tcp_port;                              /* transport.tcp_port: first port; 0: any */
     int64_t tcp_port_last;                         /* transport.tcp_port_last; 0: the first alone */
     char tcp_congestion[FTC_CONFIG_STRING_MAX + 1]; /* transport.tcp_congestion; empty: chosen */
+    int seal;                                       /* transport.seal: enum ftc_tcp_seal */
     char verbs_device[FTC_CONFIG_STRING_MAX + 1];   /* transport.verbs_device; empty: the first */
     int64_t verbs_port;                             /* transport.verbs_port: first port; 0: any */
     int64_t verbs_port_last;  /* transport.verbs_port_last; 0: the first alone */

@@ -98,6 +98,11 @@
     STRING("transport", "tcp_congestion", TCP, tcp_congestion, "",
         "The congestion control of tcp between ranks, by the name that the system has for it. "
         "Empty: the choice of the system, but cubic or reno where that is bbr."),
+    ENUM("transport", "seal", TCP, seal, seal_names, "off",
+        "What protects messages by tcp from hosts on their way. authenticate: a changed message "
+        "breaks its connection, and is sent again. encrypt: messages cannot be read, either. All "
+        "hosts need the same value. Agents authenticate in any case. Verbs are left out if this "
+        "is not off.", COMMON),
     STRING("transport", "verbs_device", VERBS, verbs_device, "",
         "RDMA devices, or network interfaces or addresses of such devices, separated by commas. "
         "The ranks take them in turn. An address also decides which GID is used. Empty: the "

@@ -28,6 +28,7 @@ static const char *const large_names[] = {"auto", "ring", "off", NULL};
 static const char *const levels_names[] = {"auto", "1", NULL};
 static const char *const transport_names[] = {"udp", "verbs", "off", NULL};
 static const char *const carrier_names[] = {"shm", "verbs", "tcp", NULL};
+static const char *const seal_names[] = {"off", "authenticate", "encrypt", NULL};
 static const char *const integrity_names[] = {"none", "checksum", "vote", NULL};
 static const char *const gossip_algorithm_names[] = {"push-sum", "push-flow", "push-cancel-flow",
                                                      "pflc",     "pfcc",      NULL};

@@ -387,6 +387,30 @@ static int check_patience(const struct ftc_settings *settings)
         source_of(settings, "broadcast", "correction"));
 }
 
+/* Neither datagrams nor verbs can be sealed (docs/design/tcp.md, "Seal"). */
+static int check_seal(const struct ftc_settings *settings)
+{
+    char seal[FTC_CONFIG_TEXT];
+    const struct ftc_config *value = &settings->value;
+    if (value->seal == 0)
+        return FTC_SUCCESS;
+    if (value->dissemination == FTC_CONFIG_DISSEMINATION_MULTICAST)
+        return ftc_error_set(
+            FTC_ERR_CONFIG,
+            "transport.seal: %s (%s) cannot protect datagrams, which broadcast.dissemination "
+            "multicast (%s) sends: set another dissemination, or seal to off",
+            value_of(settings, "transport", "seal", seal), source_of(settings, "transport", "seal"),
+            source_of(settings, "broadcast", "dissemination"));
+    if (value->transport_order[0] == FTC_CONFIG_VERBS && value->transport_order[1] < 0)
+        return ftc_error_set(
+            FTC_ERR_CONFIG,
+            "transport.seal: %s (%s) cannot protect messages by verbs, and transport.order (%s) "
+            "has nothing else: add tcp to the order, or set seal to off",
+            value_of(settings, "transport", "seal", seal), source_of(settings, "transport", "seal"),
+            source_of(settings, "transport", "order"));
+    return FTC_SUCCESS;
+}
+
 static int check_range(const struct ftc_settings *settings, const char *first, int64_t from,
                        const char *last, int64_t to)
 {
@@ -413,8 +437,8 @@ static int check_ports(const struct ftc_settings *settings)
 int ftc_settings_check(const struct ftc_settings *settings)
 {
     static int (*const rules[])(const struct ftc_settings *) = {
-        check_heartbeats, check_notices,   check_tree,     check_board,
-        check_integrity,  check_multicast, check_patience, check_ports};
+        check_heartbeats, check_notices,  check_tree,  check_board, check_integrity,
+        check_multicast,  check_patience, check_ports, check_seal};
     int rc = FTC_SUCCESS;
     for (size_t i = 0; rc == FTC_SUCCESS && i < sizeof(rules) / sizeof(rules[0]); i++)
         rc = rules[i](settings);

@@ -46,10 +46,14 @@ static int check_ports(const struct ftc_agent *agent, const struct ftc_config *c
 static int open_links(struct ftc_agent *agent, const struct ftc_config *config)
 {
     bool own = config->agent_address[0] != '\0';
+    /* A forged failure would end ranks. So the links of agents are always sealed. */
+    enum ftc_tcp_seal seal =
+        config->seal == FTC_TCP_SEAL_ENCRYPT ? FTC_TCP_SEAL_ENCRYPT : FTC_TCP_SEAL_AUTHENTICATE;
     struct ftc_tcp_setup tcp = {.job = agent->meeting.cluster,
                                 .secret = agent->meeting.secret,
                                 .secret_size = sizeof(agent->meeting.secret),
                                 .ends = FTC_TCP_AGENTS,
+                                .seal = seal,
                                 .address = own ? config->agent_address : config->tcp_address,
                                 .port = (unsigned)config->tcp_port,
                                 .port_last = (unsigned)config->tcp_port_last,

@@ -206,6 +206,8 @@ static const char *verbs(const struct ftc_choice_job *job)
     const int8_t *order = job->config->transport_order;
     int first = job->nodes > 1 && order[0] == FTC_CONFIG_SHM ? order[1] : order[0];
 
+    if (job->config->seal != 0)
+        return "verbs cannot be sealed; that needs transport.seal = off";
     if (peers(job) != NULL || first == FTC_CARRIER_VERBS)
         return peers(job);
     return "that needs a transport.order in which verbs comes before tcp, and on one host before "

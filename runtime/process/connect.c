@@ -10,7 +10,8 @@
 #include "transport/tcp/tcp.h"
 #include "transport/verbs/verbs.h"
 
-_Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
+_Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_VERBS == FTC_CARRIER_VERBS &&
+                   FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
                "transport.order has the names of enum ftc_carrier");
 
 /* tcp.md, "Patience". The yields take about as long as an allreduce of a few hosts. There are more
@@ -24,6 +25,7 @@ static struct ftc_tcp_setup tcp_of(const struct ftc_config *c,
     return (struct ftc_tcp_setup){.job = header->cluster,
                                   .secret = header->secret,
                                   .secret_size = sizeof(header->secret),
+                                  .seal = (enum ftc_tcp_seal)c->seal,
                                   .address = c->tcp_address,
                                   .port = (unsigned)c->tcp_port,
                                   .port_last = (unsigned)c->tcp_port_last,
@@ -44,6 +46,23 @@ static struct ftc_verbs_setup verbs_of(const struct ftc_config *c,
                                     .memory = (size_t)c->verbs_memory};
 }
 
+/* Verbs cannot be sealed: the card writes to memory without a look of the processor. The default
+ * order names verbs for all hosts, so leaving them out is worth a warning only where the order was
+ * chosen. */
+static const struct ftc_transport_ops *verbs_unless_sealed(const struct ftc_process *process)
+{
+    const struct ftc_config *c = &process->config;
+    bool usual = c->transport_order[0] == FTC_CARRIER_SHM && c->verbs_device[0] == '\0';
+
+    if (c->seal == FTC_TCP_SEAL_OFF || !ftc_config_goes_by(c, FTC_CARRIER_VERBS))
+        return &ftc_transport_verbs;
+    FTC_LOG(&process->log, usual ? FTC_LOG_INFO : FTC_LOG_WARN,
+            "messages go without verbs, which transport.seal = %s cannot protect: take verbs out "
+            "of transport.order, or set transport.seal to off",
+            ftc_tcp_seal_name((enum ftc_tcp_seal)c->seal));
+    return NULL;
+}
+
 static int open_transport(struct ftc_process *process)
 {
     const struct ftc_segment_header *header = ftc_segment_header(process->segment);
@@ -52,7 +71,7 @@ static int open_transport(struct ftc_process *process)
     struct ftc_verbs_setup verbs = verbs_of(&process->config, header, device);
     struct ftc_route_setup route = {.order = process->config.transport_order,
                                     .ops = {[FTC_CARRIER_SHM] = &ftc_transport_shm,
-                                            [FTC_CARRIER_VERBS] = &ftc_transport_verbs,
+                                            [FTC_CARRIER_VERBS] = verbs_unless_sealed(process),
                                             [FTC_CARRIER_TCP] = &ftc_transport_tcp}};
     struct ftc_transport_setup setup = {.ranks = process->size,
                                         .self = process->rank,

@@ -75,6 +75,7 @@ static const char *const changed_values[] = {
     "transport.tcp_port=5000",
     "transport.tcp_port_last=65535",
     "transport.tcp_congestion=reno",
+    "transport.seal=encrypt",
     "transport.verbs_device=mlx5_0,192.0.2.7",
     "transport.verbs_port=6000",
     "transport.verbs_port_last=6010",
@@ -170,6 +171,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_int_eq(value->tcp_port, 0);
     ck_assert_int_eq(value->tcp_port_last, 0);
     ck_assert_str_eq(value->tcp_congestion, "");
+    ck_assert_int_eq(value->seal, 0);
     ck_assert_str_eq(value->verbs_device, "");
     ck_assert_int_eq(value->verbs_port, 0);
     ck_assert_int_eq(value->verbs_port_last, 0);

@@ -122,6 +122,7 @@ static void make_gamma(void)
                                 .secret = secret,
                                 .secret_size = sizeof(secret),
                                 .ends = FTC_TCP_AGENTS,
+                                .seal = FTC_TCP_SEAL_AUTHENTICATE,
                                 .endpoint = endpoint_of};
     struct ftc_transport_setup setup = {.ranks = NODES, .self = GAMMA, .log = &quiet, .tcp = &tcp};
 

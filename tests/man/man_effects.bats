@@ -182,6 +182,7 @@ transport.agent_address=192.0.2.1 :: two_hosts
 transport.tcp_port=PORT :: job -np 2 --set transport.order=tcp -- barrier report
 transport.tcp_port_last=PORT_LAST :: job -np 2 --set transport.order=tcp --set transport.tcp_port=PORT -- barrier report
 transport.tcp_congestion=none_such :: job -np 2 --set transport.order=tcp -- barrier report; grep -o "none_such.*" err
+transport.seal=encrypt :: job -np 2 --set transport.order=tcp --set log.level=debug -- barrier; grep -o ", seal .*" err
 transport.verbs_device=none_such :: job -np 2 --set transport.order=verbs,tcp --set log.level=info -- barrier; grep -o "messages go .*" err
 multicast.transport=off :: job -np 3 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 -- barrier
 multicast.interface=none_such :: job -np 3 --set broadcast.dissemination=multicast --set multicast.least_ranks=2 -- barrier
