@@ -31,6 +31,20 @@ load jobs_helper
     survived 16 120 0
 }
 
+@test "a sealed link that is cut for a moment costs nobody, and a host that is cut off ends" {
+    timing+=(--set transport.seal=encrypt)
+    start_job -N4 16 500 10
+    wait_until 'is_going_on host1'
+    cluster cut host2
+    cluster heal host2
+    cluster cut host4
+    finish_job
+    cluster heal host4
+    [ "$status" -eq 0 ]
+    survived 12 66 4
+    run ! grep "transport.seal" "$out"
+}
+
 @test "two hosts cannot reach each other: the higher one ends, the others go on" {
     start_job -N4 16 500 10
     wait_until 'is_going_on host1'
