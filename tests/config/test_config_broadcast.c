@@ -347,6 +347,25 @@ START_TEST(who_was_missed_must_be_repaired_or_ask)
 }
 END_TEST
 
+START_TEST(only_tcp_can_be_sealed)
+{
+    set("transport.seal=encrypt");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
+    set("transport.order=verbs");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
+    ck_assert_str_eq(ftc_last_error(),
+                     "transport.seal: encrypt (--set) cannot protect messages by verbs, and "
+                     "transport.order (--set) has nothing else: add tcp to the order, or set seal "
+                     "to off");
+    set("transport.order=verbs,tcp");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
+    set("broadcast.dissemination=multicast");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_ERR_CONFIG);
+    set("transport.seal=off");
+    ck_assert_int_eq(ftc_settings_check(&settings), FTC_SUCCESS);
+}
+END_TEST
+
 static void add_tests(Suite *suite)
 {
     TCase *made = tcase_create("member");
@@ -370,6 +389,7 @@ static void add_tests(Suite *suite)
     TCase *rules = tcase_create("rules");
     tcase_add_checked_fixture(rules, begin, end);
     tcase_add_test(rules, shared_memory_sends_no_messages);
+    tcase_add_test(rules, only_tcp_can_be_sealed);
     tcase_add_test(rules, who_was_missed_must_be_repaired_or_ask);
     suite_add_tcase(suite, rules);
 }
