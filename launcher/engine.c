@@ -79,18 +79,76 @@ static int choose_slurm(struct ftc_command *command)
     return choose_nodes(command);
 }
 
+static int read_hosts(struct ftc_command *command)
+{
+    if (command->host_list != NULL && command->hostfile != NULL)
+        return ftc_error_set(FTC_ERR_ARG, "--hosts and --hostfile are both given; give one");
+    if (command->hostfile != NULL)
+        return ftc_hosts_add_file(&command->hosts, command->hostfile);
+    if (command->host_list != NULL)
+        return ftc_hosts_add_list(&command->hosts, command->host_list);
+    return ftc_error_set(FTC_ERR_ARG, "--engine ssh needs hosts; give --hosts or --hostfile");
+}
+
+/* --nodes takes the first hosts, and --ranks-per-node gives each as many slots. */
+static int choose_hosts(struct ftc_command *command)
+{
+    struct ftc_hosts *hosts = &command->hosts;
+    int per_node = command->ranks_per_node, rc = read_hosts(command);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    if (command->nodes > hosts->count)
+        return ftc_error_set(FTC_ERR_ARG, "--nodes %d: only %d hosts are given", command->nodes,
+                             hosts->count);
+    if (command->nodes > 0)
+        hosts->count = command->nodes;
+    for (int i = 0; i < hosts->count && per_node > 0; i++)
+        hosts->at[i].slots = per_node;
+    if (per_node > 0 && command->np > per_node * hosts->count)
+        return ftc_error_set(FTC_ERR_ARG, "%d ranks do not fit on %d hosts of %d ranks",
+                             command->np, hosts->count, per_node);
+    ftc_hosts_spread(hosts, command->np);
+    command->nodes = hosts->count;
+    return FTC_SUCCESS;
+}
+
+static int check_choice(const struct ftc_command *command)
+{
+    bool hosts = command->host_list != NULL || command->hostfile != NULL;
+
+    if (command->engine == FTC_ENGINE_GUEST && command->invitation == NULL)
+        return ftc_error_set(FTC_ERR_STATE, "--engine guest is what ftrun --hosts starts on each "
+                                            "host; use ftrun --hosts");
+    if (hosts && (command->engine == FTC_ENGINE_LOCAL || command->engine == FTC_ENGINE_SLURM))
+        return ftc_error_set(FTC_ERR_ARG, "--hosts and --hostfile are for ssh; leave --engine out");
+    return FTC_SUCCESS;
+}
+
+static enum ftc_engine find_engine(const struct ftc_command *command)
+{
+    if (command->host_list != NULL || command->hostfile != NULL)
+        return FTC_ENGINE_SSH;
+    return in_allocation() ? FTC_ENGINE_SLURM : FTC_ENGINE_LOCAL;
+}
+
 int ftc_engine_choose(struct ftc_command *command)
 {
+    int rc = check_choice(command);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
     if (command->engine == FTC_ENGINE_AUTO)
-        command->engine = in_allocation() ? FTC_ENGINE_SLURM : FTC_ENGINE_LOCAL;
+        command->engine = find_engine(command);
+    if (command->engine == FTC_ENGINE_SSH)
+        return choose_hosts(command);
     if (command->engine == FTC_ENGINE_SLURM)
         return choose_slurm(command);
     if (command->engine == FTC_ENGINE_LOCAL && command->nodes > 1)
         return ftc_error_set(
             FTC_ERR_ARG,
-            "--nodes %d: this is no allocation of Slurm, and only a launcher with PMIx can start "
-            "ranks on "
-            "other hosts; use --engine slurm, or one ftrun --engine pmix on each host",
+            "--nodes %d: this is no allocation of Slurm, and no hosts are given; give --hosts or "
+            "--hostfile, or use --engine slurm",
             command->nodes);
     return FTC_SUCCESS;
 }

@@ -1,8 +1,7 @@
 /*
- * Choice of the engine. With Slurm this ftrun starts no rank: it is the front, and has srun start
- * one ftrun, the agent, on each host (`--engine pmix`). The front passes on output and signals. An
- * agent that knows the end of the job writes a line to standard error, from which the front learns
- * it.
+ * Choice of the engine. With Slurm or ssh this ftrun starts no rank: it is the front
+ * (launcher/front/front.h), and has one ftrun started on each host, the agent. An agent that knows
+ * the end of the job writes a line to standard error, from which the front learns it.
  */
 #ifndef FTC_LAUNCHER_ENGINE_H
 #define FTC_LAUNCHER_ENGINE_H
@@ -15,8 +14,9 @@
 #define FTC_ENGINE_TOKEN "FTRUN_FRONT" /* variable of agents; their last line shows its value */
 #define FTC_ENGINE_MARK  '\036'        /* begins that line */
 
-/* Replace `auto` by a real engine, and check what that engine needs. With Slurm command->nodes
- * becomes the number of hosts. FTC_ERR_ARG, FTC_ERR_UNSUPPORTED, each with cause and remedy. */
+/* Replace `auto` by a real engine, and check what that engine needs. With Slurm and
+ * ssh command->nodes becomes the number of hosts, and with ssh command->hosts has their ranks.
+ * FTC_ERR_ARG, FTC_ERR_UNSUPPORTED, FTC_ERR_NOMEM, each with cause and remedy. */
 int ftc_engine_choose(struct ftc_command *command);
 
 /* How the job ended, as an agent tells the front. */
@@ -32,8 +32,5 @@ struct ftc_engine_end {
 void ftc_engine_format_end(char *line, size_t size, const char *token,
                            const struct ftc_engine_end *job);
 bool ftc_engine_parse_end(const char *line, const char *token, struct ftc_engine_end *job);
-
-/* Run a job by srun, and print errors. Returns the exit code of ftrun. */
-int ftc_slurm_run(const struct ftc_command *command, char **argv);
 
 #endif

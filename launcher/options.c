@@ -59,19 +59,18 @@ static int take_np(struct ftc_command *command, const char *value)
 
 static int take_engine(struct ftc_command *command, const char *value)
 {
-    static const char *const names[] = {[FTC_ENGINE_AUTO] = "auto",
-                                        [FTC_ENGINE_LOCAL] = "local",
-                                        [FTC_ENGINE_SLURM] = "slurm",
-                                        [FTC_ENGINE_PMIX] = "pmix",
-                                        [FTC_ENGINE_ADOPT] = "adopt"};
+    static const char *const names[] = {
+        [FTC_ENGINE_AUTO] = "auto",  [FTC_ENGINE_LOCAL] = "local", [FTC_ENGINE_SLURM] = "slurm",
+        [FTC_ENGINE_SSH] = "ssh",    [FTC_ENGINE_GUEST] = "guest", [FTC_ENGINE_PMIX] = "pmix",
+        [FTC_ENGINE_ADOPT] = "adopt"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(value, names[i]) == 0) {
             command->engine = (enum ftc_engine)i;
             return FTC_SUCCESS;
         }
     }
-    return ftc_error_set(FTC_ERR_ARG, "--engine '%s' is unknown; give auto, local, slurm or pmix",
-                         value);
+    return ftc_error_set(FTC_ERR_ARG,
+                         "--engine '%s' is unknown; give auto, local, slurm, ssh or pmix", value);
 }
 
 static int take_nodes(struct ftc_command *command, const char *value)
@@ -178,6 +177,25 @@ static int take_path(const char **path, const char *option, const char *value)
     return FTC_SUCCESS;
 }
 
+static int take_hosts(struct ftc_command *command, const char *value)
+{
+    command->host_list = value;
+    return FTC_SUCCESS;
+}
+
+static int take_hostfile(struct ftc_command *command, const char *value)
+{
+    return take_path(&command->hostfile, "--hostfile", value);
+}
+
+static int take_ssh(struct ftc_command *command, const char *value)
+{
+    if (value[strspn(value, " ")] == '\0')
+        return ftc_error_set(FTC_ERR_ARG, "--ssh has an empty argument; give a command");
+    command->ssh = value;
+    return FTC_SUCCESS;
+}
+
 static int take_config(struct ftc_command *command, const char *value)
 {
     return take_path(&command->config, "--config", value);
@@ -259,12 +277,20 @@ static const struct option_row rows[] = {
      "mask"},
     {NULL, 'x', "VAR[=VALUE]", take_variable,
      "an environment variable for the ranks; may be repeated"},
-    {"engine", 0, "auto|local|slurm|pmix", take_engine,
+    {"engine", 0, "auto|local|slurm|ssh|pmix", take_engine,
      "local: this ftrun alone; slurm: srun starts an ftrun on each host (default in an "
-     "allocation); pmix: this is one of several ftrun, one on each host"},
-    {"nodes", 0, "N", take_nodes, "how many hosts to use (slurm; default: all of the allocation)"},
+     "allocation); ssh: ssh does (default with --hosts and --hostfile); pmix: this is one of "
+     "several ftrun, one on each host"},
+    {"hosts", 0, "HOST[:SLOTS],...", take_hosts,
+     "start the ranks on these hosts, by ssh; a host without SLOTS has one slot"},
+    {"hostfile", 0, "FILE", take_hostfile,
+     "the same, with a host in each line of FILE: HOST [slots=N]; # begins a comment"},
+    {"ssh", 0, "COMMAND", take_ssh,
+     "the remote shell, with its options (default: the variable FTRUN_SSH, else ssh -x)"},
+    {"nodes", 0, "N", take_nodes,
+     "how many hosts to use (slurm, ssh; default: all of the allocation or of the list)"},
     {"ranks-per-node", 0, "N", take_ranks_per_node,
-     "how many ranks on each host (slurm; default: evenly)"},
+     "how many ranks on each host (slurm, ssh; default: evenly, or by slots)"},
     {"config", 0, "FILE", take_config, "read settings from this INI file, after the standard ones"},
     {"set", 0, "SECTION.KEY=VALUE", take_set,
      "one setting; wins over files and variables; may be repeated"},
@@ -403,6 +429,7 @@ void ftc_command_fini(struct ftc_command *command)
     free(command->assignments);
     free(command->variables);
     free(command->kills);
+    ftc_hosts_fini(&command->hosts);
     *command = (struct ftc_command){.action = FTC_ACTION_RUN};
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/option.h"
 #include "config/config.h"
+#include "launcher/hosts.h"
 
 #define FTC_EXIT_USAGE          2
 #define FTC_EXIT_TIMEOUT        124
@@ -30,6 +31,8 @@ enum ftc_engine {
     FTC_ENGINE_AUTO,
     FTC_ENGINE_LOCAL, /* this ftrun starts all ranks on this machine */
     FTC_ENGINE_SLURM, /* srun starts an ftrun on each host */
+    FTC_ENGINE_SSH,   /* ssh starts an ftrun on each host */
+    FTC_ENGINE_GUEST, /* this ftrun was started so: a front has invited it */
     FTC_ENGINE_PMIX,  /* this ftrun is one of several that a launcher with PMIx has started */
     FTC_ENGINE_ADOPT, /* a rank that PMIx has started called this ftrun (launcher/job/adopt.h) */
 };
@@ -42,14 +45,19 @@ enum ftc_action {
     FTC_ACTION_PRINT_ALGORITHMS
 };
 
+struct ftc_invitation;
+
 struct ftc_command {
     enum ftc_action action;
     bool all; /* --all */
     int np;
     enum ftc_engine engine;
-    int nodes, ranks_per_node; /* 0: not given */
-    int max_failures;          /* np - 1 if not given */
-    double timeout_s;          /* 0: none */
+    int nodes, ranks_per_node;               /* 0: not given */
+    const char *host_list, *hostfile, *ssh;  /* NULL: not given */
+    struct ftc_hosts hosts;                  /* with FTC_ENGINE_SSH: of ftc_engine_choose() */
+    const struct ftc_invitation *invitation; /* with FTC_ENGINE_GUEST */
+    int max_failures;                        /* np - 1 if not given */
+    double timeout_s;                        /* 0: none */
     bool tag, timestamp, bind_core;
     const char *config, *output_directory, *working_directory, *report,
         *trace;             /* NULL: not given */

@@ -203,6 +203,8 @@ static int open_file(struct ftc_stream *stream, const char *suffix)
 int ftc_output_add(struct ftc_output *output, int rank, int out_fd, int err_fd)
 {
     for (int i = 0; i < 2; i++) {
+        if (i == 1 && err_fd < 0)
+            continue;
         struct ftc_stream *stream = &output->streams[2 * rank + i];
         stream->rank = rank;
         stream->sink = i == 0 ? &output->out : output->err_sink;

@@ -44,8 +44,8 @@ int ftc_output_init(struct ftc_output *output, struct ev_loop *loop, int np, boo
                     bool timestamp, const char *directory);
 void ftc_output_fini(struct ftc_output *output);
 
-/* Take over the read ends of a rank's pipes. FTC_ERR_SYSTEM: the file for its output cannot be
- * made. The descriptors are closed then. */
+/* Take over the read ends of a rank's pipes. `err_fd` may be -1: there is none. FTC_ERR_SYSTEM: the
+ * file for its output cannot be made. The descriptors are closed then. */
 int ftc_output_add(struct ftc_output *output, int rank, int out_fd, int err_fd);
 
 /* True if nothing was read since the last call, and nothing is kept for a slow reader. */

@@ -101,13 +101,14 @@ int ftc_agent_prepare(struct ftc_agent *agent, int ranks, const struct ftc_confi
 }
 
 int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks,
-                   const struct ftc_config *config, int leader)
+                   const struct ftc_config *config, int leader,
+                   const struct ftc_invitation *invitation)
 {
     *agent =
         (struct ftc_agent){.timeout_ns = (uint64_t)config->heartbeat_timeout_ms * FTC_NS_PER_MS,
                            .period_ns = (uint64_t)config->heartbeat_period_ms * FTC_NS_PER_MS,
                            .log = {.level = (enum ftc_log_level)config->log_level}};
-    int rc = ftc_meeting_begin(&agent->meeting, host, ranks, leader);
+    int rc = ftc_meeting_begin(&agent->meeting, host, ranks, leader, invitation);
     if (rc != FTC_SUCCESS)
         return rc;
     snprintf(agent->log.who, sizeof(agent->log.who), "job %s agent of node %d",

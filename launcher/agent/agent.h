@@ -64,10 +64,11 @@ struct ftc_agent {
 };
 
 /* Make links and lease, and begin the meeting with the other agents. Call it before there are
- * threads. `leader` is that of ftc_meeting_begin(). ftc_agent_fini() of a zeroed struct is legal.
- * FTC_ERR_*. */
+ * threads. `leader` and `invitation` are those of ftc_meeting_begin(). ftc_agent_fini() of a zeroed
+ * struct is legal. FTC_ERR_*. */
 int ftc_agent_meet(struct ftc_agent *agent, const char *host, int ranks,
-                   const struct ftc_config *config, int leader);
+                   const struct ftc_config *config, int leader,
+                   const struct ftc_invitation *invitation);
 /* End the meeting. If `able` is false, this node cannot go on, because of ftc_last_error(). Then no
  * node goes on. */
 int ftc_agent_met(struct ftc_agent *agent, bool able);

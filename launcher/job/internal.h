@@ -46,8 +46,12 @@ struct ftc_job {
     struct ftc_trace trace; /* --trace */
     struct ftc_agent agent; /* only if `several` */
     bool several;           /* the job has several nodes */
-    bool adopts;            /* its ranks ran before this ftrun */
-    int leader;             /* the socket to the rank that called this ftrun; -1: none */
+    struct ev_io orders;    /* of the front that started this agent */
+    struct ftc_order order; /* the one that is being read */
+    size_t order_used;
+    bool deserted; /* that front has ended, or cannot be reached */
+    bool adopts;   /* its ranks ran before this ftrun */
+    int leader;    /* the socket to the rank that called this ftrun; -1: none */
 
     /* Starts one rank per turn of the loop, so as not to delay news of the ranks that run. */
     struct ev_idle spawner;
@@ -80,6 +84,7 @@ void ftc_job_init_watchers(struct ftc_job *job);
 void ftc_job_init_spawner(struct ftc_job *job);
 
 /* job/nodes.c: several nodes. */
+bool ftc_job_meets(const struct ftc_job *job); /* the agents of this job meet */
 int ftc_job_meet(struct ftc_job *job);
 int ftc_job_met(struct ftc_job *job, int rc);
 int ftc_job_start_agent(struct ftc_job *job);

@@ -19,6 +19,7 @@
 #include "launcher/bus.h"
 #include "launcher/choices.h"
 #include "launcher/job/adopt.h"
+#include "launcher/job/guest.h"
 #include "launcher/job/internal.h"
 #include "launcher/limits.h"
 #include "launcher/pmix_listener.h"
@@ -200,7 +201,7 @@ static int prepare_node(struct ftc_job *job, char *const environment[])
 /* Do everything up to the first rank. */
 static int prepare(struct ftc_job *job, char *const environment[])
 {
-    bool meets = job->adopts || job->command->engine == FTC_ENGINE_PMIX;
+    bool meets = ftc_job_meets(job);
     int rc = meets ? ftc_job_meet(job) : FTC_SUCCESS;
     bool met = job->agent.meeting.members != NULL; /* if so, the other nodes wait for this one */
 
@@ -224,6 +225,7 @@ static void run_loop(struct ftc_job *job)
      * last of them. */
     if (!job->adopts)
         ftc_signals_start(&job->signals, job->loop);
+    ftc_guest_watch(job);
     ev_now_update(job->loop);
     if (job->command->timeout_s > 0)
         ev_timer_start(job->loop, &job->timeout);
@@ -234,6 +236,7 @@ static void run_loop(struct ftc_job *job)
         ev_idle_start(job->loop, &job->spawner);
     ev_run(job->loop, 0);
     ftc_signals_stop(&job->signals);
+    ftc_guest_unwatch(job);
 }
 
 static int write_report(struct ftc_job *job, int code)
@@ -302,7 +305,7 @@ static int conclude(struct ftc_job *job)
     atomic_store(&ftc_segment_header(job->segment)->state, FTC_JOB_ENDED);
     int code = job->exit_code >= 0 ? job->exit_code : ftc_verdict_code(&job->verdict);
     if (!ftc_job_knows(job))
-        return job->agent.fenced ? code : 0;
+        return job->agent.fenced || job->deserted ? code : 0;
     ftc_job_tell_end(job, code);
     return merge_trace(job, write_report(job, code));
 }

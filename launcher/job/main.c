@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "launcher/choices.h"
 #include "launcher/engine.h"
+#include "launcher/front/front.h"
+#include "launcher/job/guest.h"
 #include "launcher/job/job.h"
 #include "launcher/options.h"
 
@@ -55,6 +57,8 @@ static int run(struct ftc_command *command, char **argv)
         code = refuse(FTC_EXIT_USAGE);
     } else if (command->engine == FTC_ENGINE_SLURM) {
         code = ftc_slurm_run(command, argv);
+    } else if (command->engine == FTC_ENGINE_SSH) {
+        code = ftc_ssh_run(command, argv);
     } else {
         code = ftc_job_run(command, &settings, environ);
     }
@@ -62,12 +66,11 @@ static int run(struct ftc_command *command, char **argv)
     return code;
 }
 
-int main(int argc, char **argv)
+static int run_words(int argc, char **argv, const struct ftc_invitation *invitation)
 {
     struct ftc_command command;
     int code;
-    fill_standard_files();
-    setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* whole lines: other agents may write to it, too */
+
     if (ftc_command_parse(&command, argc, argv) != FTC_SUCCESS) {
         code = refuse(FTC_EXIT_USAGE);
     } else if (command.action == FTC_ACTION_HELP) {
@@ -77,8 +80,27 @@ int main(int argc, char **argv)
         printf("ftrun %s\n", FTC_LAUNCHER_VERSION);
         code = finish_printing();
     } else {
+        command.invitation = invitation;
         code = run(&command, argv);
     }
     ftc_command_fini(&command);
     return code;
+}
+
+static int run_guest(void)
+{
+    struct ftc_invitation invitation = {.fd = -1};
+
+    if (ftc_guest_accept(&invitation) != FTC_SUCCESS) {
+        ftc_invitation_fini(&invitation);
+        return refuse(1);
+    }
+    return run_words(invitation.head.arguments, invitation.argv, &invitation);
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_files();
+    setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* whole lines: other agents may write to it, too */
+    return ftc_guest_is(argc, argv) ? run_guest() : run_words(argc, argv, NULL);
 }

@@ -9,10 +9,16 @@
 #include "launcher/engine.h"
 #include "launcher/job/internal.h"
 
+bool ftc_job_meets(const struct ftc_job *job)
+{
+    return job->adopts || job->command->engine == FTC_ENGINE_PMIX ||
+           job->command->invitation != NULL;
+}
+
 int ftc_job_meet(struct ftc_job *job)
 {
     int rc = ftc_agent_meet(&job->agent, job->host, job->command->np, &job->settings->value,
-                            job->leader);
+                            job->leader, job->command->invitation);
 
     job->several = job->agent.meeting.nodes > 1;
     return rc;
@@ -98,6 +104,8 @@ int ftc_job_start_agent(struct ftc_job *job)
 
 bool ftc_job_knows(const struct ftc_job *job)
 {
+    if (job->deserted)
+        return false;
     if (!job->several)
         return true;
     return !job->agent.fenced && (job->ending || ftc_mirror_over(&job->agent.mirror));
@@ -106,7 +114,7 @@ bool ftc_job_knows(const struct ftc_job *job)
 void ftc_job_tell_end(struct ftc_job *job, int code)
 {
     char text[512] = "", line[640];
-    const char *token = job->several ? getenv(FTC_ENGINE_TOKEN) : NULL;
+    const char *token = ftc_job_meets(job) ? getenv(FTC_ENGINE_TOKEN) : NULL;
     bool failed = ftc_verdict_summary(&job->verdict, code, text, sizeof(text));
 
     if (token == NULL) {

@@ -21,4 +21,9 @@ int ftc_meeting_pmix_end(struct ftc_meeting *meeting, const char *text);
 int ftc_meeting_adopt_begin(struct ftc_meeting *meeting, int fd, int ranks);
 int ftc_meeting_adopt_end(struct ftc_meeting *meeting, const char *endpoint);
 
+/* For an agent that a front has invited. */
+int ftc_meeting_guest_begin(struct ftc_meeting *meeting, const struct ftc_invitation *invitation,
+                            int ranks);
+int ftc_meeting_guest_end(struct ftc_meeting *meeting, const char *endpoint);
+
 #endif

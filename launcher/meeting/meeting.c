@@ -139,11 +139,14 @@ static int take_names(struct ftc_meeting *m, int ranks)
     return rc;
 }
 
-int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks, int leader)
+int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks, int leader,
+                      const struct ftc_invitation *invitation)
 {
     *meeting = (struct ftc_meeting){.fd = -1};
     if (leader >= 0)
         return ftc_meeting_adopt_begin(meeting, leader, ranks);
+    if (invitation != NULL)
+        return ftc_meeting_guest_begin(meeting, invitation, ranks);
     if (getenv("PMIX_NAMESPACE") == NULL)
         return ftc_error_set(
             FTC_ERR_STATE,
@@ -173,6 +176,8 @@ int ftc_meeting_end(struct ftc_meeting *meeting, const char *endpoint)
 
     if (meeting->adopts)
         return ftc_meeting_adopt_end(meeting, endpoint);
+    if (meeting->invitation != NULL)
+        return ftc_meeting_guest_end(meeting, endpoint);
     if (endpoint != NULL)
         snprintf(text, sizeof(text), "%s", endpoint);
     else

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "launcher/meeting/invitation.h"
 #include "node/adoption.h"
 #include "node/segment/segment.h"
 #include "transport/tcp/endpoint.h"
@@ -25,7 +26,8 @@ struct ftc_meeting {
      * knows. */
     bool adopts;
     char job[FTC_JOB_NAME_SIZE]; /* if `adopts`: the job of this node, told to the rank */
-    struct ftc_adopted *adopted; /* if `adopts`: the processes of the ranks */
+    const struct ftc_invitation *invitation; /* of the front that started this agent; NULL: none */
+    struct ftc_adopted *adopted;             /* if `adopts`: the processes of the ranks */
 };
 
 /*
@@ -35,9 +37,11 @@ struct ftc_meeting {
  * failed. FTC_ERR_ARG: there are more nodes than ranks.
  *
  * `leader` is the socket to a rank that runs already and speaks to PMIx for this agent; -1: there
- * is none.
+ * is none. `invitation` is that of the front that started this agent; NULL: there is none. It must
+ * live as long as the meeting.
  */
-int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks, int leader);
+int ftc_meeting_begin(struct ftc_meeting *meeting, const char *host, int ranks, int leader,
+                      const struct ftc_invitation *invitation);
 
 /* Tell the endpoint of this agent, learn those of the others, and finalize PMIx. If `endpoint` is
  * NULL, this agent cannot go on, and ends the meeting for all agents with ftc_last_error().

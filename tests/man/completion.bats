@@ -71,8 +71,9 @@ options_of() { # COMMAND...: the long options of its --help
 @test "arguments that are words, files, directories or variables" {
     touch a.ini
     mkdir a.dir
-    offers "ftrun --engine " auto local pmix slurm
-    offers "ftrun -engine s" slurm
+    offers "ftrun --engine " auto local pmix slurm ssh
+    offers "ftrun -engine s" slurm ssh
+    offers "ftrun --hostfile a.i" a.ini
     offers "ftrun --bind-to=" core none
     offers "ftrun --config a" a.dir a.ini
     offers "ftrun --wdir a" a.dir

@@ -63,6 +63,9 @@ leave_behind() {
 --engine :: in_slurm --engine auto -np 2 true :: code 7 && [ -s called ]
 --engine :: in_slurm --engine local -np 2 echo here :: code 0 && lines 2 && [ ! -e called ]
 --engine :: ftrun --engine local -np 2 "$FTRUN" --engine pmix -np 4 sh -c 'echo "$FTCOLL_RANK"' :: code 0 && lines 4
+--hosts :: FTRUN_SSH="$SRUN_DIRECTORY/remote_shell" ftrun --hosts a:2,b -np 3 sh -c 'echo "$PPID"' :: code 0 && lines 3 && [ "$(sort -u out | wc -l)" = 2 ]
+--hostfile :: printf "a slots=2\n# b\n" >list; FTRUN_SSH="$SRUN_DIRECTORY/remote_shell" ftrun --hostfile list -np 3 echo x :: code 0 && lines 3
+--ssh :: ftrun --ssh "$SRUN_DIRECTORY/remote_shell" --hosts unknown -np 1 true :: code 1 && grep -q "^unknown: ssh: Could not resolve" err
 --nodes :: in_slurm --nodes 1 -np 2 true :: code 7 && grep -qE -- "^(-N|--nodes=?)?1$" called
 --ranks-per-node :: in_slurm --ranks-per-node 1 -np 3 true :: code 2 && [ ! -e called ]
 --ranks-per-node :: in_slurm --ranks-per-node 1 -np 2 true :: code 7 && grep -q -- "--ranks-per-node" called
