@@ -136,6 +136,12 @@ with_srun() {
     grep -q "no PMIx launcher has started this process" <<<"$output"
 }
 
+@test "a job of one host tells an ftrun in front how it ended" {
+    run "$FTRUN" --engine local -np 1 -x FTRUN_FRONT=abc "$FTRUN" --engine pmix -np 2 sh -c "exit 3"
+    echo "$output"
+    grep -q "^.ftrun abc 3 [0-9]* 2 of 2 ranks failed" <<<"$output"
+}
+
 @test "--engine slurm says so in one line where there is none" {
     PATH=/nonexistent run "$FTRUN" --engine slurm -np 2 true
     [ "$status" -eq 2 ]

@@ -1,0 +1,33 @@
+# An sshd on each host of a cluster. The script `cluster` sources this.
+# shellcheck shell=bash disable=SC2154
+
+# One key is that of all hosts and of their users. It is root's, like the directory of the cluster.
+make_ssh() {
+    mkdir "$state/ssh"
+    ssh-keygen -q -t ed25519 -N "" -f "$state/ssh/key"
+    cat <<CONF | put ssh/sshd
+HostKey $inside/ssh/key
+AuthorizedKeysFile $inside/ssh/key.pub
+PidFile /run/sshd.pid
+PermitRootLogin yes
+PasswordAuthentication no
+StrictModes no
+UsePAM no
+UseDNS no
+PrintMotd no
+CONF
+    cat <<CONF | put ssh/config
+IdentityFile $inside/ssh/key
+IdentitiesOnly yes
+BatchMode yes
+StrictHostKeyChecking no
+UserKnownHostsFile /dev/null
+LogLevel ERROR
+CONF
+}
+
+start_sshd() { # HOST
+    in_host "$1" mkdir -p /run/sshd # sshd wants an empty directory of that name
+    in_host "$1" "$(command -v sshd)" -f $inside/ssh/sshd -E "$inside/log/sshd-$1" >>"$state/log/$1" 2>&1 ||
+        die "sshd on $1: $(last_words "sshd-$1" "$1")"
+}
