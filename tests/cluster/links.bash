@@ -92,3 +92,15 @@ link set relay$i up
 BATCH
     ! alive "$1" || in_switch ip link set "port$i" master "relay$i"
 }
+
+# --- many hosts ---
+
+# The kernel keeps 1024 addresses of neighbours for all namespaces together. Permanent ones do not
+# count.
+know_all() { # NUMBER PID
+    local host j
+    for host in $(hosts); do
+        j=${host#host}
+        [ "$j" -eq "$1" ] || printf "neigh replace 10.77.0.%d lladdr 02:00:0a:4d:00:%02x dev eth0 nud permanent\n" "$j" "$j"
+    done | nsenter -t "$2" -n -- ip -batch -
+}
