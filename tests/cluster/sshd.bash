@@ -20,6 +20,7 @@ CONF
 IdentityFile $inside/ssh/key
 IdentitiesOnly yes
 BatchMode yes
+ConnectTimeout 5
 StrictHostKeyChecking no
 UserKnownHostsFile /dev/null
 LogLevel ERROR
