@@ -35,4 +35,28 @@ extern enum ftc_lease_mutation ftc_lease_mutation; /* set once, before the first
 #define FTC_LEASE_MUTATED(name) 0
 #endif
 
+/* Faults of news (notices.h); tests/detector/test_notices.c finds each of them. */
+#define FTC_NOTICES_MUTATIONS_LIST(X)                                                              \
+    X(NOT_PASSED_ON, "nobody passes on what came from others")                                     \
+    X(NO_CORRECTION, "the neighbours in the ring are not told")                                    \
+    X(NO_VECTOR, "a new neighbour gets no vector")                                                 \
+    X(NO_ANSWER, "a vector that has more is not answered")                                         \
+    X(OUT_OF_ORDER, "news are taken though earlier ones lack")                                     \
+    X(RIGHT_ONLY, "only the right neighbour is told")
+
+enum ftc_notices_mutation {
+    FTC_NOTICES_MUTATION_NONE,
+#define FTC_NOTICES_MUTATION_NAME(name, text) FTC_NOTICES_MUTATION_##name,
+    FTC_NOTICES_MUTATIONS_LIST(FTC_NOTICES_MUTATION_NAME)
+#undef FTC_NOTICES_MUTATION_NAME
+        FTC_NOTICES_MUTATIONS_COUNT
+};
+
+#ifdef FTC_MUTATIONS
+extern enum ftc_notices_mutation ftc_notices_mutation; /* set once, before the first object */
+#define FTC_NOTICES_MUTATED(name) (ftc_notices_mutation == FTC_NOTICES_MUTATION_##name)
+#else
+#define FTC_NOTICES_MUTATED(name) 0
+#endif
+
 #endif

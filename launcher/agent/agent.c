@@ -79,11 +79,15 @@ static int make_room(struct ftc_agent *agent, int ranks)
     agent->left_ns = calloc(nodes, sizeof(*agent->left_ns));
     agent->heard = calloc(nodes, sizeof(*agent->heard));
     agent->agreed_ns = calloc(nodes, sizeof(*agent->agreed_ns));
-    if (agent->told == NULL || agent->gone == NULL || agent->left == NULL ||
+    agent->last = calloc(nodes, sizeof(*agent->last));
+    agent->closed = calloc(nodes, sizeof(*agent->closed));
+    agent->awaited = calloc(nodes, sizeof(*agent->awaited));
+    if (agent->last == NULL || agent->closed == NULL || agent->awaited == NULL ||
+        agent->told == NULL || agent->gone == NULL || agent->left == NULL ||
         agent->left_ns == NULL || agent->heard == NULL || agent->agreed_ns == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %zu nodes", nodes);
-    int rc = ftc_notices_init(&agent->notices, agent->meeting.node, agent->meeting.nodes, ranks);
-    rc = rc == FTC_SUCCESS ? ftc_set_init(&agent->refused, agent->meeting.nodes) : rc;
+    ftc_notices_init(&agent->notices, agent->meeting.node, agent->meeting.nodes);
+    int rc = ftc_set_init(&agent->refused, agent->meeting.nodes);
     rc = rc == FTC_SUCCESS ? ftc_set_init(&agent->declared, agent->meeting.nodes) : rc;
     return rc == FTC_SUCCESS ? ftc_set_init(&agent->unheard, agent->meeting.nodes) : rc;
 }
@@ -123,65 +127,15 @@ int ftc_agent_met(struct ftc_agent *agent, bool able)
 
 /* --- nodes that go --- */
 
-void ftc_agent_drop_node(struct ftc_agent *agent, int node)
-{
-    agent->gone[node] = true;
-    if (!agent->left[node])
-        agent->lost_ns = ftc_clock_now();
-    ftc_notices_gone(&agent->notices, node);
-}
-
-/* The leader may refuse a node that has left, too. That helps the nodes to which it could not send
- * its LEFT. */
-static void refuse_node(struct ftc_agent *agent, int node)
-{
-    agent->heard[node] = !ftc_set_has(ftc_lease_unheard(agent->lease), node);
-    if (!agent->gone[node])
-        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d (%s) %s: nothing it sends is taken in any more",
-                node, agent->meeting.members[node].host,
-                agent->heard[node] ? "and others cannot reach each other" : "is silent");
-    ftc_mirror_refuse(&agent->mirror, node);
-    ftc_agent_drop_node(agent, node);
-    agent->links->ops->close_peer(agent->links, node);
-}
-
-static void lose_node(struct ftc_agent *agent, int node)
-{
-    if (agent->left[node])
-        return; /* its LEFT has told its end */
-    int ranks = ftc_mirror_lost(&agent->mirror, node);
-
-    ftc_agent_drop_node(agent, node);
-    if (agent->lost != NULL)
-        agent->lost(agent->arg, node, ranks, agent->heard[node]);
-}
-
-/* The leader sends LOST at once. Its beats say the same, but the leader may have left by the next
- * beat. A node that has not refused the lost node does not believe LOST. */
-static void take_lost(struct ftc_agent *agent, int node)
-{
-    if (node >= 0 && node < agent->meeting.nodes &&
-        ftc_set_has(ftc_lease_refused(agent->lease), node))
-        lose_node(agent, node);
-}
-
 static void declare_node(struct ftc_agent *agent, int node)
 {
-    lose_node(agent, node);
+    ftc_agent_lose_node(agent, node);
     if (ftc_lease_leader(agent->lease) == agent->meeting.node)
-        ftc_agent_send_all(agent,
-                           &(struct ftc_agent_message){.kind = FTC_AGENT_LOST, .value = node});
-}
-
-/* Closing the connection acknowledges LEFT. */
-static void take_leave(struct ftc_agent *agent, int node)
-{
-    agent->left[node] = true;
-    agent->left_ns[node] = ftc_clock_now();
-    ftc_agent_drop_node(agent, node);
-    ftc_mirror_left(&agent->mirror, node);
-    agent->links->ops->close_peer(agent->links, node);
-    ftc_lease_left(agent->lease, node, ftc_clock_now());
+        ftc_agent_announce(agent,
+                           &(struct ftc_agent_message){
+                               .kind = FTC_AGENT_LOST,
+                               .rank = (int)agent->meeting.members[agent->meeting.node].first,
+                               .value = node});
 }
 
 /* nodes.md, rule 8. The ranks write into shared memory which rank they cannot reach. */
@@ -212,7 +166,7 @@ static void await_leave(struct ftc_agent *agent, int node, uint64_t now)
     if (agent->gone[node] || now - agent->agreed_ns[node] < agent->timeout_ns)
         return;
     agent->links->ops->close_peer(agent->links, node);
-    lose_node(agent, node);
+    ftc_agent_lose_node(agent, node);
 }
 
 /* A node all of whose ranks are in G does not count any more (nodes.md, Base). */
@@ -255,8 +209,8 @@ static void take_activity(struct ftc_agent *agent, int node,
                 message->rank);
 }
 
-/* A node speaks for its own ranks. It passes on notices of ranks that are neither its own nor the
- * receiver's. It accuses only ranks of the receiver's node. */
+/* A node has news of any rank but those of the receiver. It says what its own ranks do, and accuses
+ * only ranks of the receiver's node. */
 static bool may_say(const struct ftc_agent *agent, int node,
                     const struct ftc_agent_message *message)
 {
@@ -264,11 +218,17 @@ static bool may_say(const struct ftc_agent *agent, int node,
 
     switch (message->kind) {
     case FTC_AGENT_LEASE:
-    case FTC_AGENT_LOST:
     case FTC_AGENT_END:
     case FTC_AGENT_LEFT:
+    case FTC_AGENT_SEEN:
+    case FTC_AGENT_WANT:
+    case FTC_AGENT_VECTOR:
         return true;
+    case FTC_AGENT_JOINED:
+    case FTC_AGENT_MARKED:
+    case FTC_AGENT_ENDED:
     case FTC_AGENT_FAILED:
+    case FTC_AGENT_LOST:
         return !ftc_segment_is_local(segment, message->rank);
     case FTC_AGENT_ACCUSED:
         return ftc_segment_is_local(segment, message->rank) &&
@@ -278,31 +238,12 @@ static bool may_say(const struct ftc_agent *agent, int node,
     }
 }
 
-static void take_notice(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
-{
-    int home = ftc_segment_node_of(agent->mirror.segment, message->rank);
-
-    if (ftc_mirror_failed(&agent->mirror, message))
-        ftc_notices_learn(&agent->notices, message->rank, home, node);
-}
-
-static void take(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
+static void take(struct ftc_agent *agent, int node, const struct ftc_agent_message *message,
+                 struct ftc_buffer *buffer)
 {
     switch (message->kind) {
     case FTC_AGENT_LEASE:
         take_lease(agent, node, message);
-        break;
-    case FTC_AGENT_JOINED:
-        ftc_mirror_joined(&agent->mirror, message);
-        break;
-    case FTC_AGENT_MARKED:
-        ftc_mirror_marked(&agent->mirror, message->rank);
-        break;
-    case FTC_AGENT_ENDED:
-        ftc_mirror_ended(&agent->mirror, message);
-        break;
-    case FTC_AGENT_FAILED:
-        take_notice(agent, node, message);
         break;
     case FTC_AGENT_ACTIVITY:
         take_activity(agent, node, message);
@@ -310,33 +251,47 @@ static void take(struct ftc_agent *agent, int node, const struct ftc_agent_messa
     case FTC_AGENT_ACCUSED:
         ftc_watcher_accused(agent->watcher, message->rank, message->value);
         break;
-    case FTC_AGENT_LOST:
-        take_lost(agent, message->value);
-        break;
     case FTC_AGENT_END:
         agent->end(agent->arg, node, message->value);
         break;
     case FTC_AGENT_LEFT:
-        take_leave(agent, node);
+        ftc_agent_take_left(agent, node, message->number);
+        break;
+    case FTC_AGENT_SEEN:
+        agent->awaited[node] = false;
+        break;
+    case FTC_AGENT_WANT:
+        ftc_notices_want(&agent->notices, node, message->number);
+        break;
+    case FTC_AGENT_VECTOR:
+        ftc_agent_take_vector(agent, node, message);
         break;
     default:
+        ftc_agent_take_news(agent, node, message, buffer);
         break;
     }
 }
 
-static void take_message(struct ftc_agent *agent, int node, const struct ftc_buffer *buffer)
+/* N8. */
+static bool says_when_leaving(enum ftc_agent_kind kind)
+{
+    return ftc_agent_is_news(kind) || kind == FTC_AGENT_SEEN || kind == FTC_AGENT_WANT ||
+           kind == FTC_AGENT_VECTOR;
+}
+
+static void take_message(struct ftc_agent *agent, int node, struct ftc_buffer *buffer)
 {
     struct ftc_agent_message message;
 
-    if (agent->gone[node])
-        return; /* the node is refused, or has sent this before it left */
+    if (agent->closed[node])
+        return;
     if (ftc_agent_decode(&message, buffer, agent->mirror.ranks->count) != FTC_SUCCESS)
         FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d: %s", node, ftc_last_error());
     else if (!may_say(agent, node, &message))
         FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d speaks for rank %d, which is not its own", node,
                 message.rank);
-    else
-        take(agent, node, &message);
+    else if (!agent->gone[node] || says_when_leaving(message.kind))
+        take(agent, node, &message, buffer);
 }
 
 /* True: there may be more. */
@@ -399,7 +354,7 @@ static void take_outputs(struct ftc_agent *agent)
             lose_lease(agent);
             break;
         case FTC_LEASE_REFUSE:
-            refuse_node(agent, output.node);
+            ftc_agent_refuse_node(agent, output.node);
             break;
         case FTC_LEASE_DECLARE:
             declare_node(agent, output.node);
@@ -481,7 +436,8 @@ static void on_before_sleep(struct ev_loop *loop, struct ev_prepare *prepare, in
     (void)events;
     ftc_agent_keep_lease(agent);
     ftc_agent_look(agent);
-    ftc_agent_pass_notices(agent);
+    ftc_agent_care_for_left(agent);
+    ftc_agent_pass_news(agent);
     ftc_agent_show(agent);
     (void)agent->links->ops->flush(agent->links, &idle);
     more = agent->links->ops->ready(agent->links) || more;
@@ -532,12 +488,15 @@ void ftc_agent_fini(struct ftc_agent *agent)
     if (agent->links != NULL)
         agent->links->ops->close(agent->links);
     ftc_lease_destroy(agent->lease);
-    ftc_notices_fini(&agent->notices);
+    ftc_agent_drop_news(agent);
     ftc_set_fini(&agent->refused);
     ftc_set_fini(&agent->declared);
     ftc_set_fini(&agent->unheard);
     free(agent->told);
     free(agent->gone);
+    free(agent->closed);
+    free(agent->awaited);
+    free(agent->last);
     free(agent->left);
     free(agent->left_ns);
     free(agent->heard);

@@ -1,4 +1,5 @@
-/* How an agent leaves, and what the agents that remain may say of the end of the job. */
+/* How an agent leaves (nodes.md, N8), and what the agents that remain may say of the end of the
+ * job. */
 #include "base/clock.h"
 #include "launcher/agent/internal.h"
 #include "transport/tcp/tcp.h"
@@ -6,22 +7,33 @@
 #define OTHERS_END_NS (2 * FTC_NS_PER_S) /* plus T, in which LEFT must be acknowledged */
 #define ENDING_NS     FTC_NS_PER_S       /* how long a job that is being killed waits for that */
 
-/* An agent that leaves is in no base any more. What it has told must have arrived. What others tell
- * it need not arrive. */
+/* --- this node leaves --- */
+
+/* An agent that leaves is in no base any more. All others have its news, and it has given SEEN to
+ * each of them that wants one. */
 static bool everybody_knows(const struct ftc_agent *agent)
 {
     for (int node = 0; node < agent->meeting.nodes; node++)
-        if (node != agent->meeting.node && !agent->gone[node] &&
-            !ftc_tcp_settled_with(agent->links, node))
+        if (!agent->closed[node] &&
+            (agent->awaited[node] || (agent->last[node] != 0 && !agent->gone[node])))
             return false;
     return true;
 }
 
-/* Has the node left, or has it acknowledged all that this node has sent? */
+/* Does each node that has left have its SEEN? Some may have ended without an acknowledgement. */
+static bool settled_with_left(const struct ftc_agent *agent)
+{
+    for (int node = 0; node < agent->meeting.nodes; node++)
+        if (agent->left[node] && !agent->closed[node] && !ftc_tcp_settled_with(agent->links, node))
+            return false;
+    return true;
+}
+
+/* Has the node left, or does it have all news of this node? */
 static bool answers(const struct ftc_agent *agent, int node)
 {
     return node == agent->meeting.node || agent->left[node] ||
-           (!agent->gone[node] && ftc_tcp_settled_with(agent->links, node));
+           (!agent->gone[node] && !agent->awaited[node]);
 }
 
 /* Does a quorum of the nodes with a rank that has not failed answer? Without a quorum, this node
@@ -68,6 +80,39 @@ static void give_up(struct ftc_agent *agent)
     agent->apart = true;
 }
 
+/* Tell all that are there. A node whose LEFT was taken before does not need it. */
+static void begin_to_leave(struct ftc_agent *agent, uint64_t now)
+{
+    struct ftc_agent_message left = {.kind = FTC_AGENT_LEFT};
+
+    ftc_agent_look(agent);
+    ftc_agent_pass_news(agent);
+    agent->leaving_ns = now;
+    left.number = ftc_notices_count(&agent->notices, agent->meeting.node);
+    for (int node = 0; node < agent->meeting.nodes; node++)
+        agent->awaited[node] = node != agent->meeting.node && !agent->gone[node];
+    ftc_agent_send_all(agent, &left);
+}
+
+/* Closing a link acknowledges all that came by it. */
+static void close_links(struct ftc_agent *agent)
+{
+    for (int node = 0; node < agent->meeting.nodes; node++)
+        if (node != agent->meeting.node && !agent->closed[node])
+            ftc_agent_close_link(agent, node);
+}
+
+/* All others have this node's news. Those that left need its SEEN, too. */
+static bool leave_known(struct ftc_agent *agent, uint64_t now)
+{
+    if (agent->seen_ns == 0)
+        agent->seen_ns = now;
+    if (!settled_with_left(agent) && now - agent->seen_ns < agent->period_ns)
+        return false;
+    close_links(agent);
+    return true;
+}
+
 bool ftc_agent_leave(struct ftc_agent *agent)
 {
     uint64_t now = ftc_clock_now(),
@@ -75,18 +120,15 @@ bool ftc_agent_leave(struct ftc_agent *agent)
 
     if (agent->apart)
         return true;
-    if (agent->leaving_ns == 0) {
-        ftc_agent_look(agent);
-        ftc_agent_pass_notices(agent);
-        agent->leaving_ns = now;
-        ftc_agent_send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_LEFT});
-    }
+    if (agent->leaving_ns == 0)
+        begin_to_leave(agent, now);
     if (everybody_knows(agent))
-        return true;
+        return leave_known(agent, now);
     if (now - agent->leaving_ns <= longest)
         return false;
     if (!agent->fenced)
         give_up(agent);
+    agent->seen_ns = agent->leaving_ns; /* nothing is waited for any more */
     return true;
 }
 

@@ -12,24 +12,6 @@
 
 enum told { TOLD_JOINED = 1, TOLD_MARKED = 2, TOLD_FAILED = 4, TOLD_ENDED = 8, TOLD_ACCUSED = 16 };
 
-void ftc_agent_send(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
-{
-    struct ftc_buffer *buffer = ftc_agent_encode(message);
-
-    if (buffer == NULL ||
-        agent->links->ops->send(agent->links, node, buffer, NULL, false) != FTC_SUCCESS)
-        FTC_LOG(&agent->log, FTC_LOG_ERROR, "cannot tell node %d what happened: out of memory",
-                node);
-    ftc_buffer_unref(buffer);
-}
-
-void ftc_agent_send_all(struct ftc_agent *agent, const struct ftc_agent_message *message)
-{
-    for (int node = 0; node < agent->meeting.nodes; node++)
-        if (node != agent->meeting.node && !agent->gone[node])
-            ftc_agent_send(agent, node, message);
-}
-
 static void tell_joined(struct ftc_agent *agent, int rank, const struct ftc_slot *slot)
 {
     const char *endpoint = ftc_segment_endpoint(agent->mirror.segment, rank);
@@ -39,39 +21,20 @@ static void tell_joined(struct ftc_agent *agent, int rank, const struct ftc_slot
                                             atomic_load_explicit(&slot->pid, memory_order_relaxed),
                                         .bytes = (const unsigned char *)endpoint,
                                         .size = strnlen(endpoint, FTC_ENDPOINT_SIZE - 1)};
-    ftc_agent_send_all(agent, &message);
-}
-
-static struct ftc_agent_message notice_of(const struct ftc_agent *agent, int rank)
-{
-    const struct ftc_failure *failure = &agent->mirror.ranks->at[rank].failure;
-    uint64_t suspected = failure->suspected_ns, declared = failure->declared_ns;
-
-    return (struct ftc_agent_message){.kind = FTC_AGENT_FAILED,
-                                      .rank = rank,
-                                      .value = failure->detail,
-                                      .cause = failure->cause,
-                                      .seen_by = failure->seen_by,
-                                      .took_ns = declared > suspected ? declared - suspected : 0};
-}
-
-/* Pass on nothing after LEFT: it is the last message that others take. */
-void ftc_agent_pass_notices(struct ftc_agent *agent)
-{
-    int rank;
-
-    while (agent->leaving_ns == 0 && (rank = ftc_notices_next(&agent->notices)) >= 0) {
-        struct ftc_agent_message message = notice_of(agent, rank);
-        if (ftc_segment_node_of(agent->mirror.segment, rank) != agent->notices.right)
-            ftc_agent_send(agent, agent->notices.right, &message);
-    }
+    ftc_agent_announce(agent, &message);
 }
 
 static void tell_failed(struct ftc_agent *agent, int rank)
 {
-    struct ftc_agent_message message = notice_of(agent, rank);
-
-    ftc_agent_send_all(agent, &message);
+    const struct ftc_failure *failure = &agent->mirror.ranks->at[rank].failure;
+    uint64_t suspected = failure->suspected_ns, declared = failure->declared_ns;
+    struct ftc_agent_message message = {.kind = FTC_AGENT_FAILED,
+                                        .rank = rank,
+                                        .value = failure->detail,
+                                        .cause = failure->cause,
+                                        .seen_by = failure->seen_by,
+                                        .took_ns = declared > suspected ? declared - suspected : 0};
+    ftc_agent_announce(agent, &message);
 }
 
 static void tell_ended(struct ftc_agent *agent, int rank, const struct ftc_slot *slot)
@@ -80,7 +43,7 @@ static void tell_ended(struct ftc_agent *agent, int rank, const struct ftc_slot 
                                         .rank = rank,
                                         .value = agent->mirror.ranks->at[rank].status,
                                         .counters = &slot->counters};
-    ftc_agent_send_all(agent, &message);
+    ftc_agent_announce(agent, &message);
 }
 
 /* Tell each of these once, and in this order. */
@@ -98,7 +61,7 @@ static void look_at(struct ftc_agent *agent, int rank)
     if (!(*told & TOLD_MARKED) &&
         ftc_ranks_marked(agent->mirror.ranks, agent->mirror.segment, rank)) {
         *told |= TOLD_MARKED;
-        ftc_agent_send_all(agent,
+        ftc_agent_announce(agent,
                            &(struct ftc_agent_message){.kind = FTC_AGENT_MARKED, .rank = rank});
     }
     if (process->failed && !(*told & TOLD_FAILED)) {

@@ -1,5 +1,5 @@
-/* A message is kind u8, rank u32, value u32, cause u32, seen_by u32, took u64. The rest is `bytes`.
- * All kinds have this one shape, since agents send few messages. */
+/* A message is kind u8, rank u32, value u32, number u32, cause u32, seen_by u32, took u64.
+ * The rest is `bytes`. All kinds have this one shape, since agents send few messages. */
 #include "launcher/agent/wire.h"
 
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/wire.h"
 
-#define HEAD_BYTES 25u
+#define HEAD_BYTES 29u
 
 _Static_assert(sizeof(struct ftc_counters) % sizeof(uint64_t) == 0,
                "counters are numbers of 64 bits");
@@ -32,6 +32,7 @@ struct ftc_buffer *ftc_agent_encode(const struct ftc_agent_message *message)
     ftc_write_u8(&w, (uint8_t)message->kind);
     ftc_write_u32(&w, (uint32_t)message->rank);
     ftc_write_u32(&w, (uint32_t)message->value);
+    ftc_write_u32(&w, message->number);
     ftc_write_u32(&w, (uint32_t)message->cause);
     ftc_write_u32(&w, (uint32_t)message->seen_by);
     ftc_write_u64(&w, message->took_ns);
@@ -42,10 +43,15 @@ struct ftc_buffer *ftc_agent_encode(const struct ftc_agent_message *message)
     return buffer;
 }
 
+bool ftc_agent_is_news(enum ftc_agent_kind kind)
+{
+    return kind == FTC_AGENT_JOINED || kind == FTC_AGENT_MARKED || kind == FTC_AGENT_ENDED ||
+           kind == FTC_AGENT_FAILED || kind == FTC_AGENT_LOST;
+}
+
 static bool has_rank(enum ftc_agent_kind kind)
 {
-    return kind != FTC_AGENT_LEASE && kind != FTC_AGENT_LOST && kind != FTC_AGENT_END &&
-           kind != FTC_AGENT_LEFT;
+    return ftc_agent_is_news(kind) || kind == FTC_AGENT_ACCUSED || kind == FTC_AGENT_ACTIVITY;
 }
 
 static bool fits(enum ftc_agent_kind kind, size_t rest)
@@ -53,6 +59,7 @@ static bool fits(enum ftc_agent_kind kind, size_t rest)
     switch (kind) {
     case FTC_AGENT_LEASE:
     case FTC_AGENT_ACTIVITY:
+    case FTC_AGENT_VECTOR:
         return rest > 0;
     case FTC_AGENT_JOINED:
         return rest < FTC_ENDPOINT_SIZE;
@@ -69,6 +76,8 @@ static bool sound(const struct ftc_agent_message *m, int ranks)
         return false;
     if (has_rank(m->kind) && (m->rank < 0 || m->rank >= ranks))
         return false;
+    if (ftc_agent_is_news(m->kind) && m->number == 0)
+        return false;
     if (m->kind == FTC_AGENT_ACCUSED)
         return m->value >= 0 && m->value < ranks;
     if (m->kind == FTC_AGENT_END)
@@ -84,6 +93,7 @@ int ftc_agent_decode(struct ftc_agent_message *message, const struct ftc_buffer 
     *message = (struct ftc_agent_message){.kind = (enum ftc_agent_kind)ftc_read_u8(&r)};
     message->rank = (int)ftc_read_u32(&r);
     message->value = (int)ftc_read_u32(&r);
+    message->number = ftc_read_u32(&r);
     message->cause = (enum ftc_failure_cause)ftc_read_u32(&r);
     message->seen_by = (int)ftc_read_u32(&r);
     message->took_ns = ftc_read_u64(&r);

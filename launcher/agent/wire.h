@@ -3,6 +3,7 @@
 #ifndef FTC_LAUNCHER_AGENT_WIRE_H
 #define FTC_LAUNCHER_AGENT_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,12 +26,19 @@ enum ftc_agent_kind {
     FTC_AGENT_ACCUSED,
     /* `bytes` tell what `rank` does (launcher/agent/activity.h). */
     FTC_AGENT_ACTIVITY,
-    /* Node `value`, which every node refuses, is declared (nodes.md, rule 7). */
+    /* Node `value`, which every node refuses, is declared (nodes.md, rule 7). `rank` is any rank of
+     * the node that says so. */
     FTC_AGENT_LOST,
     /* Kill the job. Its exit code is `value`. */
     FTC_AGENT_END,
-    /* The sender has told the end of each of its ranks, and leaves. */
+    /* The sender has told the end of each of its ranks by `number` news, and leaves. */
     FTC_AGENT_LEFT,
+    /* The sender has all news of the receiver, and its LEFT (nodes.md, N8). */
+    FTC_AGENT_SEEN,
+    /* The sender has only `number` news of the receiver, which has sent LEFT (N8). */
+    FTC_AGENT_WANT,
+    /* `bytes` say how many news of each node the sender has, as u32. `value`: it asks (N5). */
+    FTC_AGENT_VECTOR,
     FTC_AGENT_KINDS
 };
 
@@ -39,6 +47,7 @@ enum ftc_agent_kind {
 struct ftc_agent_message {
     enum ftc_agent_kind kind;
     int rank, value;
+    uint32_t number; /* of news: 1, 2, ... for each node that has news */
     enum ftc_failure_cause cause;
     int seen_by; /* a rank; -1: its agent */
     uint64_t took_ns;
@@ -46,6 +55,9 @@ struct ftc_agent_message {
     size_t size;
     const struct ftc_counters *counters; /* for encoding an ENDED; see ftc_agent_counters() */
 };
+
+/* News are numbered by the node that has them, and spread along trees (detector/notices.h). */
+bool ftc_agent_is_news(enum ftc_agent_kind kind);
 
 /* Encode `message`. The buffer has one reference. NULL: out of memory. */
 struct ftc_buffer *ftc_agent_encode(const struct ftc_agent_message *message);

@@ -13,9 +13,9 @@ static void check(const struct ftc_agent_message *message)
 {
     struct ftc_counters counters;
 
-    if (message->rank >= RANKS && message->kind != FTC_AGENT_LEASE &&
-        message->kind != FTC_AGENT_LOST && message->kind != FTC_AGENT_END &&
-        message->kind != FTC_AGENT_LEFT)
+    if (message->rank >= RANKS &&
+        (ftc_agent_is_news(message->kind) || message->kind == FTC_AGENT_ACCUSED ||
+         message->kind == FTC_AGENT_ACTIVITY))
         abort();
     if (message->kind == FTC_AGENT_FAILED && message->cause >= FTC_CAUSES)
         abort();

@@ -37,6 +37,7 @@ static struct ftc_log quiet = {.level = FTC_LOG_ERROR};
 static struct ev_loop *loop;
 static struct one nodes[AGENTS];
 static struct ftc_transport *gamma_links;
+static int gamma_wanted; /* 1 + the number of the latest WANT that node 2 has got */
 
 /* --- the agents --- */
 
@@ -137,19 +138,39 @@ static void gamma_tells(int node, struct ftc_agent_message message)
     ftc_buffer_unref(buffer);
 }
 
+static void gamma_tells_its_notice(int node)
+{
+    gamma_tells(node, (struct ftc_agent_message){.kind = FTC_AGENT_FAILED,
+                                                 .rank = 2,
+                                                 .number = 1,
+                                                 .cause = FTC_CAUSE_EXIT,
+                                                 .value = 3,
+                                                 .seen_by = -1});
+}
+
+/* Its first two news, and LEFT. */
 static void gamma_tells_its_end(int node)
 {
     static struct ftc_counters counters;
 
-    gamma_tells(node, (struct ftc_agent_message){.kind = FTC_AGENT_FAILED,
+    gamma_tells_its_notice(node);
+    gamma_tells(node, (struct ftc_agent_message){.kind = FTC_AGENT_ENDED,
                                                  .rank = 2,
-                                                 .cause = FTC_CAUSE_EXIT,
-                                                 .value = 3,
-                                                 .seen_by = -1});
-    gamma_tells(node,
-                (struct ftc_agent_message){
-                    .kind = FTC_AGENT_ENDED, .rank = 2, .value = 3 << 8, .counters = &counters});
-    gamma_tells(node, (struct ftc_agent_message){.kind = FTC_AGENT_LEFT});
+                                                 .number = 2,
+                                                 .value = 3 << 8,
+                                                 .counters = &counters});
+    gamma_tells(node, (struct ftc_agent_message){.kind = FTC_AGENT_LEFT, .number = 2});
+}
+
+/* Node 2 echoes no beat. */
+static void gamma_takes(struct ftc_buffer *buffer)
+{
+    struct ftc_agent_message message;
+
+    ck_assert_int_eq(ftc_agent_decode(&message, buffer, NODES), 0);
+    if (message.kind == FTC_AGENT_WANT)
+        gamma_wanted = 1 + (int)message.number;
+    ftc_buffer_unref(buffer);
 }
 
 static void gamma_dies(void)
@@ -177,8 +198,8 @@ static void turn(void)
     if (gamma_links == NULL)
         return;
     gamma_links->ops->flush(gamma_links, &idle);
-    while (gamma_links->ops->receive(gamma_links, &from, &message) == 1) /* node 2 echoes no beat */
-        ftc_buffer_unref(message);
+    while (gamma_links->ops->receive(gamma_links, &from, &message) == 1)
+        gamma_takes(message);
 }
 
 static bool until(bool (*done)(void))
@@ -218,6 +239,16 @@ static bool both_know(void)
 static bool beta_saw_it_end(void)
 {
     return nodes[1].ranks.at[2].ended;
+}
+
+static bool gamma_is_asked(void)
+{
+    return gamma_wanted != 0;
+}
+
+static bool alpha_saw_it_leave(void)
+{
+    return nodes[0].agent.left[GAMMA];
 }
 
 static bool both_saw_it_leave(void)
@@ -331,11 +362,13 @@ START_TEST(nobody_is_told_that_his_own_rank_has_failed)
 {
     gamma_tells(0, (struct ftc_agent_message){.kind = FTC_AGENT_FAILED,
                                               .rank = 0,
+                                              .number = 1,
                                               .cause = FTC_CAUSE_EXIT,
                                               .value = 3,
                                               .seen_by = -1});
     gamma_tells(0, (struct ftc_agent_message){.kind = FTC_AGENT_FAILED,
                                               .rank = 1,
+                                              .number = 1,
                                               .cause = FTC_CAUSE_EXIT,
                                               .value = 3,
                                               .seen_by = -1});
@@ -400,6 +433,24 @@ START_TEST(of_two_that_do_not_hear_each_other_at_the_end_the_lower_one_knows)
 }
 END_TEST
 
+/* N8: its last news, which still lack, are asked for. */
+START_TEST(a_node_has_left_when_all_its_news_are_there)
+{
+    static struct ftc_counters counters;
+
+    gamma_tells(0, (struct ftc_agent_message){.kind = FTC_AGENT_LEFT, .number = 2});
+    gamma_tells_its_notice(0);
+    ck_assert(until(alpha_knows));
+    ck_assert(!nodes[0].agent.left[GAMMA]);
+    gamma_wanted = 0;
+    ck_assert(until(gamma_is_asked));
+    ck_assert_int_eq(gamma_wanted, 1 + 1);
+    gamma_tells(0, (struct ftc_agent_message){
+                       .kind = FTC_AGENT_ENDED, .rank = 2, .number = 2, .counters = &counters});
+    ck_assert(until(alpha_saw_it_leave));
+}
+END_TEST
+
 /* Node 0 reports how long the job may take to end. Times are in timeouts. */
 START_TEST(who_left_before_another_node_was_lost_may_wait_for_its_acknowledgement)
 {
@@ -435,6 +486,7 @@ int main(void)
     tcase_add_test(tests, nobody_is_told_that_his_own_rank_has_failed);
     tcase_add_test(tests, a_death_that_was_decided_but_not_told_is_known_everywhere);
     tcase_add_test(tests, a_death_that_is_told_after_its_decision_keeps_its_cause);
+    tcase_add_test(tests, a_node_has_left_when_all_its_news_are_there);
     tcase_add_loop_test(tests, of_two_that_do_not_hear_each_other_at_the_end_the_lower_one_knows, 0,
                         2);
     suite_add_tcase(suite, tests);

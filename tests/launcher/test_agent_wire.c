@@ -26,6 +26,7 @@ START_TEST(a_notice_comes_as_it_went)
     struct ftc_buffer *buffer;
     struct ftc_agent_message notice = {.kind = FTC_AGENT_FAILED,
                                        .rank = 11,
+                                       .number = 4000000000u,
                                        .value = 9,
                                        .cause = FTC_CAUSE_SIGNAL,
                                        .seen_by = -1,
@@ -34,6 +35,7 @@ START_TEST(a_notice_comes_as_it_went)
 
     ck_assert_int_eq(out.kind, FTC_AGENT_FAILED);
     ck_assert_int_eq(out.rank, 11);
+    ck_assert_uint_eq(out.number, 4000000000u);
     ck_assert_int_eq(out.value, 9);
     ck_assert_int_eq(out.cause, FTC_CAUSE_SIGNAL);
     ck_assert_int_eq(out.seen_by, -1);
@@ -48,6 +50,7 @@ START_TEST(a_rank_that_joined_has_its_endpoints)
     struct ftc_buffer *buffer;
     struct ftc_agent_message joined = {.kind = FTC_AGENT_JOINED,
                                        .rank = 3,
+                                       .number = 1,
                                        .value = 999,
                                        .bytes = (const unsigned char *)endpoint,
                                        .size = strlen(endpoint)};
@@ -67,7 +70,7 @@ START_TEST(an_end_brings_the_counters)
     atomic_store(&counters.sent[0], 5);
     atomic_store(&counters.datagrams[FTC_DATAGRAMS - 1], UINT64_MAX);
     struct ftc_agent_message ended = {
-        .kind = FTC_AGENT_ENDED, .rank = 0, .value = 0x0900, .counters = &counters};
+        .kind = FTC_AGENT_ENDED, .rank = 0, .number = 3, .value = 0x0900, .counters = &counters};
     struct ftc_agent_message out = through(&ended, &buffer);
     ftc_agent_counters(&out, &got);
     ck_assert_mem_eq(&got, &counters, sizeof(got));
@@ -81,15 +84,20 @@ START_TEST(what_makes_no_sense_is_refused)
     static const struct ftc_agent_message wrong[] = {
         {.kind = FTC_AGENT_KINDS},
         {.kind = FTC_AGENT_LEASE}, /* empty */
-        {.kind = FTC_AGENT_MARKED, .rank = RANKS},
-        {.kind = FTC_AGENT_MARKED, .rank = -1},
-        {.kind = FTC_AGENT_MARKED, .bytes = none, .size = 1}, /* this kind has no bytes */
-        {.kind = FTC_AGENT_FAILED, .cause = FTC_CAUSE_NONE, .seen_by = -1},
-        {.kind = FTC_AGENT_FAILED, .cause = FTC_CAUSES, .seen_by = -1},
-        {.kind = FTC_AGENT_FAILED, .cause = FTC_CAUSE_EXIT, .seen_by = RANKS},
+        {.kind = FTC_AGENT_MARKED, .number = 1, .rank = RANKS},
+        {.kind = FTC_AGENT_MARKED, .number = 1, .rank = -1},
+        {.kind = FTC_AGENT_MARKED,
+         .number = 1,
+         .bytes = none,
+         .size = 1}, /* this kind has no bytes */
+        {.kind = FTC_AGENT_FAILED, .number = 1, .cause = FTC_CAUSE_NONE, .seen_by = -1},
+        {.kind = FTC_AGENT_FAILED, .number = 1, .cause = FTC_CAUSES, .seen_by = -1},
+        {.kind = FTC_AGENT_FAILED, .number = 1, .cause = FTC_CAUSE_EXIT, .seen_by = RANKS},
         {.kind = FTC_AGENT_ACCUSED, .value = RANKS},
         {.kind = FTC_AGENT_END, .value = 256},
         {.kind = FTC_AGENT_LEFT, .bytes = none, .size = 1},
+        {.kind = FTC_AGENT_MARKED}, /* news without a number */
+        {.kind = FTC_AGENT_VECTOR}, /* empty */
     };
     struct ftc_buffer *buffer = ftc_agent_encode(&wrong[_i]);
     struct ftc_agent_message out;
@@ -98,12 +106,13 @@ START_TEST(what_makes_no_sense_is_refused)
     ftc_buffer_unref(buffer);
 }
 END_TEST
-#define WRONG 11
+#define WRONG 13
 
 START_TEST(an_endpoint_that_is_too_long_is_refused)
 {
     static unsigned char bytes[FTC_ENDPOINT_SIZE];
     struct ftc_agent_message joined = {.kind = FTC_AGENT_JOINED,
+                                       .number = 1,
                                        .bytes = bytes,
                                        .size = sizeof(bytes)},
                              out;
@@ -116,7 +125,7 @@ END_TEST
 
 START_TEST(what_is_cut_short_is_refused)
 {
-    struct ftc_agent_message marked = {.kind = FTC_AGENT_MARKED, .rank = 1}, out;
+    struct ftc_agent_message marked = {.kind = FTC_AGENT_MARKED, .number = 1, .rank = 1}, out;
     struct ftc_buffer *buffer = ftc_agent_encode(&marked);
 
     for (size_t size = buffer->size; size-- > 0;) {

@@ -72,6 +72,7 @@ static void end(int rank, int status)
 {
     static struct ftc_counters counters;
     struct ftc_agent_message message = {.kind = FTC_AGENT_ENDED,
+                                        .number = 1,
                                         .rank = rank,
                                         .value = status,
                                         .counters = &counters},
