@@ -68,7 +68,8 @@ int ftc_seeded_command(struct ftc_seeded *seeded, const struct ftc_usage *usage,
     if (!ftc_setup_begin(&setup, usage, seeded, argc, argv, &code))
         return code;
     if (check(seeded, &setup) == FTC_SUCCESS) {
-        code = run_all(seeded, ops, setup.seed);
+        if (ops->instead == NULL || !ops->instead(seeded, setup.seed, &code))
+            code = run_all(seeded, ops, setup.seed);
     } else {
         fprintf(stderr, "ftcoll-sim: %s\n", ftc_last_error());
         code = FTC_SIM_EXIT_USAGE;

@@ -23,6 +23,9 @@ struct ftc_seeded_ops {
     /* One run. Adds to done and events. False: the run broke a promise, and has printed it. */
     bool (*run)(struct ftc_seeded *seeded, uint64_t seed);
     void (*report)(const struct ftc_seeded *seeded); /* print the sums over all runs */
+    /* Does the command line ask for something else than runs? Then do that, and put its exit code
+     * into *code. NULL: it cannot. */
+    bool (*instead)(struct ftc_seeded *seeded, uint64_t seed, int *code);
 };
 
 /* The whole command. Returns its exit code. */

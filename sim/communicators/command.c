@@ -71,7 +71,7 @@ static void report(const struct ftc_seeded *seeded)
 
 int ftc_command_communicators(int argc, char **argv)
 {
-    static const struct ftc_seeded_ops ops = {run, report};
+    static const struct ftc_seeded_ops ops = {run, report, NULL};
     struct command command = {.seeded.runs = DEFAULT_RUNS};
 
     return ftc_seeded_command(&command.seeded, &ftc_communicators_usage, &ops, argc, argv);

@@ -80,7 +80,7 @@ static void report(const struct ftc_seeded *seeded)
 
 int ftc_command_large(int argc, char **argv)
 {
-    static const struct ftc_seeded_ops ops = {run, report};
+    static const struct ftc_seeded_ops ops = {run, report, NULL};
     struct command command = {.seeded.runs = DEFAULT_RUNS};
 
     return ftc_seeded_command(&command.seeded, &ftc_large_usage, &ops, argc, argv);

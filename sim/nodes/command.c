@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "sim/nodes/nodes.h"
+#include "sim/nodes/spread.h"
 #include "sim/seeded.h"
 
 #define DEFAULT_RUNS 10000
@@ -11,6 +12,8 @@
 struct command {
     struct ftc_seeded seeded;
     uint64_t least, most;
+    uint64_t spread; /* 0: runs are wanted */
+    struct ftc_cost cost;
     enum ftc_nodes_fault fault;
     struct ftc_nodes_sums sums;
 };
@@ -50,6 +53,17 @@ static int take_fault(void *command, const char *text)
     return ftc_error_set(FTC_ERR_ARG, "--fault %s: no such fault; --help lists them", text);
 }
 
+static int take_spread(void *command, const char *text)
+{
+    return ftc_option_number("--spread", text, 2, FTC_SPREAD_MOST,
+                             &((struct command *)command)->spread);
+}
+
+static int take_cost(void *command, const char *text)
+{
+    return ftc_cost_parse(&((struct command *)command)->cost, text);
+}
+
 static const struct ftc_option options[] = {
     {"runs", 'r', "RUNS", "how many runs; run i has the seed SEED + i (default: 10000)",
      ftc_seeded_take_runs},
@@ -60,6 +74,10 @@ static const struct ftc_option options[] = {
     {"fault", 0, "FAULT",
      "a mutation that is to be found: unchecked, stays; by-l is harmless (default: sound)",
      take_fault},
+    {"spread", 0, "NODES",
+     "no runs, but a table (CSV): how notices spread over 2, 4, ... NODES nodes", take_spread},
+    {"cost", 'c', "MODEL", "with --spread: the cost model, see run --help (default: tcp)",
+     take_cost},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -77,7 +95,8 @@ const struct ftc_usage ftc_nodes_usage = {
         "the first broken promise.",
     .examples = "  ftcoll-sim nodes --runs 100000 --seed 7\n"
                 "  ftcoll-sim nodes --nodes 3 --seed 812 --trace\n"
-                "  ftcoll-sim nodes --fault unchecked\n",
+                "  ftcoll-sim nodes --fault unchecked\n"
+                "  ftcoll-sim nodes --spread 16384 --cost rdma\n",
     .option = options,
     .alone = true,
 };
@@ -134,10 +153,26 @@ static bool run(struct ftc_seeded *seeded, uint64_t seed)
     return kept;
 }
 
+static bool spread(struct ftc_seeded *seeded, uint64_t seed, int *code)
+{
+    const struct command *c = (const struct command *)seeded;
+
+    if (c->spread == 0)
+        return false;
+    int rc = ftc_spread_table(&c->cost, (int)c->spread, seed, stdout);
+    if (rc != FTC_SUCCESS)
+        fprintf(stderr, "ftcoll-sim: %s\n", ftc_last_error());
+    *code = rc == FTC_SUCCESS ? FTC_SIM_EXIT_OK : FTC_SIM_EXIT_ERROR;
+    return true;
+}
+
 int ftc_command_nodes(int argc, char **argv)
 {
-    static const struct ftc_seeded_ops ops = {run, report};
+    static const struct ftc_seeded_ops ops = {run, report, spread};
     struct command command = {.seeded.runs = DEFAULT_RUNS};
+
+    if (ftc_cost_parse(&command.cost, "tcp") != FTC_SUCCESS)
+        return FTC_SIM_EXIT_ERROR;
 
     return ftc_seeded_command(&command.seeded, &ftc_nodes_usage, &ops, argc, argv);
 }

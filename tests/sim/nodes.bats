@@ -64,3 +64,17 @@ bats_require_minimum_version 1.5.0
     refused --scheme bit
     [[ $stderr == *"leave it out"* ]]
 }
+
+@test "notices reach 16,384 nodes in logarithmic time, and no node sends many messages" {
+    run --separate-stderr "$SIM" nodes --spread 16384
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = nodes,dead,runs,notice_ns,flat_ns,busiest,limit,flat_busiest,missed ]
+    # A message takes 15.7 us in this model. Between two sends of a node lie 1.8 us.
+    tail -n +2 <<<"$output" | awk -F, '
+        { for (log2 = 0; 2 ^ log2 < $1;) log2++ }
+        $6 > $7 || $7 != 4 * log2 || ($2 == 0 && ($4 > log2 * (15700 + 1900) || $9 > 0)) { print; bad = 1 }
+        END { exit bad || $1 != 16384 || $2 != 163 }'
+    "$SIM" nodes --spread 16384 | cmp - <(echo "$output")
+    run --separate-stderr "$SIM" nodes --spread 1
+    [ "$status" -eq 2 ]
+}
