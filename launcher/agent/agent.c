@@ -82,8 +82,9 @@ static int make_room(struct ftc_agent *agent, int ranks)
     agent->last = calloc(nodes, sizeof(*agent->last));
     agent->closed = calloc(nodes, sizeof(*agent->closed));
     agent->awaited = calloc(nodes, sizeof(*agent->awaited));
+    agent->owed = calloc(nodes, sizeof(*agent->owed));
     if (agent->last == NULL || agent->closed == NULL || agent->awaited == NULL ||
-        agent->told == NULL || agent->gone == NULL || agent->left == NULL ||
+        agent->owed == NULL || agent->told == NULL || agent->gone == NULL || agent->left == NULL ||
         agent->left_ns == NULL || agent->heard == NULL || agent->agreed_ns == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %zu nodes", nodes);
     ftc_notices_init(&agent->notices, agent->meeting.node, agent->meeting.nodes);
@@ -438,6 +439,7 @@ static void on_before_sleep(struct ev_loop *loop, struct ev_prepare *prepare, in
     ftc_agent_look(agent);
     ftc_agent_care_for_left(agent);
     ftc_agent_pass_news(agent);
+    ftc_agent_give_seen(agent);
     ftc_agent_show(agent);
     (void)agent->links->ops->flush(agent->links, &idle);
     more = agent->links->ops->ready(agent->links) || more;
@@ -496,6 +498,7 @@ void ftc_agent_fini(struct ftc_agent *agent)
     free(agent->gone);
     free(agent->closed);
     free(agent->awaited);
+    free(agent->owed);
     free(agent->last);
     free(agent->left);
     free(agent->left_ns);

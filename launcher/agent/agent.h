@@ -40,6 +40,7 @@ struct ftc_agent {
     bool *gone;          /* per node: left, refused or lost */
     bool *closed;        /* per node: its link is closed: nothing is sent or taken any more */
     bool *awaited;       /* per node: has got this node's LEFT, and not answered with SEEN */
+    bool *owed;          /* per node: it has left, and is still to get SEEN */
     uint32_t *last;      /* per node: 1 + the number of its news, by its LEFT; 0: none has come */
     bool *heard;         /* per node: refused though heard here, since others could not reach it */
     bool *left;          /* per node: it left by itself, with LEFT */
@@ -51,6 +52,7 @@ struct ftc_agent {
     uint64_t base_looked_ns, shown_ns, cared_ns;
     uint64_t leaving_ns; /* when this node's LEFT went out; 0: not yet */
     uint64_t seen_ns;    /* when all others had this node's news; 0: not yet */
+    bool owes_seen;      /* some node is owed SEEN */
     bool apart;          /* cut off when a cut could do no harm any more: goes on by itself */
     bool fenced;
     bool idle; /* all ranks of this node have ended: it takes part in no lease any more */

@@ -38,6 +38,8 @@ void ftc_agent_drop_news(struct ftc_agent *agent);
 /* Has the node sent LEFT, and are all its news here? Then it has left. */
 void ftc_agent_look_at_left(struct ftc_agent *agent, int node);
 void ftc_agent_take_left(struct ftc_agent *agent, int node, uint32_t number);
+/* Call it when all that was taken is passed on. */
+void ftc_agent_give_seen(struct ftc_agent *agent);
 /* Once a period: ask for news that lack, and close links that nobody needs. */
 void ftc_agent_care_for_left(struct ftc_agent *agent);
 /* Show the other agents what the ranks of this node do, when it is time again. */

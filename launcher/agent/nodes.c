@@ -55,7 +55,18 @@ static void take_leave(struct ftc_agent *agent, int node)
     ftc_agent_drop_node(agent, node);
     ftc_mirror_left(&agent->mirror, node);
     ftc_lease_left(agent->lease, node, ftc_clock_now());
-    ftc_agent_send(agent, node, &(struct ftc_agent_message){.kind = FTC_AGENT_SEEN});
+    agent->owed[node] = agent->owes_seen = true;
+}
+
+/* SEEN is the last message to a node that leaves: it may end as soon as it gets it. */
+void ftc_agent_give_seen(struct ftc_agent *agent)
+{
+    for (int node = 0; node < agent->meeting.nodes && agent->owes_seen; node++) {
+        if (agent->owed[node] && !agent->closed[node])
+            ftc_agent_send(agent, node, &(struct ftc_agent_message){.kind = FTC_AGENT_SEEN});
+        agent->owed[node] = false;
+    }
+    agent->owes_seen = false;
 }
 
 void ftc_agent_look_at_left(struct ftc_agent *agent, int node)
