@@ -24,7 +24,8 @@ static bool everybody_knows(const struct ftc_agent *agent)
 static bool settled_with_left(const struct ftc_agent *agent)
 {
     for (int node = 0; node < agent->meeting.nodes; node++)
-        if (agent->left[node] && !agent->closed[node] && !ftc_tcp_settled_with(agent->links, node))
+        if (agent->left[node] && !agent->closed[node] &&
+            (agent->owed[node] || !ftc_tcp_settled_with(agent->links, node)))
             return false;
     return true;
 }

@@ -90,7 +90,7 @@ static void care_for(struct ftc_agent *agent, int node, uint64_t now)
             agent, node,
             &(struct ftc_agent_message){.kind = FTC_AGENT_WANT,
                                         .number = ftc_notices_count(&agent->notices, node)});
-    if (agent->left[node] && !agent->closed[node] && !agent->awaited[node] &&
+    if (agent->left[node] && !agent->closed[node] && !agent->awaited[node] && !agent->owed[node] &&
         (ftc_tcp_settled_with(agent->links, node) ||
          now - agent->left_ns[node] > agent->timeout_ns))
         ftc_agent_close_link(agent, node);
