@@ -22,6 +22,7 @@ struct far {
 struct ftc_flow {
     uint64_t communicator;
     int ranks, waiting; /* waiting: how many ranks have `wants` set */
+    int last;           /* the rank that was asked last */
     struct far far[];
 };
 
@@ -67,6 +68,7 @@ int ftc_flow_ask(struct ftc_flow *flow, int rank, uint64_t wanted, struct ftc_bu
     struct far *far = &flow->far[rank];
 
     *question = NULL;
+    flow->last = rank;
     if (far->asked >= wanted)
         return FTC_SUCCESS;
     *question = encode(flow, QUESTION, wanted);
@@ -74,6 +76,13 @@ int ftc_flow_ask(struct ftc_flow *flow, int rank, uint64_t wanted, struct ftc_bu
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", rank);
     far->asked = wanted;
     return FTC_SUCCESS;
+}
+
+int ftc_flow_awaited(const struct ftc_flow *flow)
+{
+    const struct far *far = &flow->far[flow->last];
+
+    return far->asked > far->called ? flow->last : -1;
 }
 
 /* wants 0: the rank does not wait any more. */
@@ -124,4 +133,5 @@ int ftc_flow_answer(struct ftc_flow *flow, uint64_t called, struct ftc_buffer **
 void ftc_flow_notice(struct ftc_flow *flow, int rank)
 {
     set_wants(flow, &flow->far[rank], 0);
+    flow->far[rank].asked = 0; /* it will not answer */
 }

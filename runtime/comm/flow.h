@@ -27,6 +27,9 @@ uint64_t ftc_flow_called(const struct ftc_flow *flow, int rank);
  * unrefs it. *question is NULL if the rank was asked for as many before. FTC_ERR_NOMEM. */
 int ftc_flow_ask(struct ftc_flow *flow, int rank, uint64_t wanted, struct ftc_buffer **question);
 
+/* The rank that was asked last, while it has not called as many; -1: it has. */
+int ftc_flow_awaited(const struct ftc_flow *flow);
+
 int ftc_flow_receive(struct ftc_flow *flow, int from,
                      const struct ftc_buffer *message); /* FTC_ERR_PROTO */
 

@@ -134,6 +134,11 @@ static int receive_message(struct ftc_comm *comm, int from, struct ftc_buffer *m
     return rc;
 }
 
+static int awaits(const struct ftc_comm *comm)
+{
+    return comm->flow != NULL ? ftc_flow_awaited(comm->flow) : -1;
+}
+
 static void notice(struct ftc_comm *comm, int rank)
 {
     if (comm->flow != NULL)
@@ -145,5 +150,6 @@ const struct ftc_algorithm ftc_algorithm_flow_control = {
     .close = flow_control_close,
     .frame = FTC_FRAME_FLOW,
     .receive = receive_message,
+    .awaits = awaits,
     .notice = notice,
 };

@@ -60,6 +60,19 @@ START_TEST(an_answer_comes_when_it_is_time)
 }
 END_TEST
 
+START_TEST(the_rank_that_was_asked_is_awaited_until_it_answers_or_fails)
+{
+    ck_assert_int_eq(ftc_flow_awaited(near), -1);
+    ck_assert(ask(100));
+    ck_assert_int_eq(ftc_flow_awaited(near), 2);
+    ck_assert(answers(100));
+    ck_assert_int_eq(ftc_flow_awaited(near), -1);
+    ck_assert(ask(200));
+    ftc_flow_notice(near, 2);
+    ck_assert_int_eq(ftc_flow_awaited(near), -1);
+}
+END_TEST
+
 START_TEST(a_question_is_asked_once)
 {
     ck_assert(ask(100));
@@ -125,6 +138,7 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, an_answer_comes_when_it_is_time);
+    tcase_add_test(tests, the_rank_that_was_asked_is_awaited_until_it_answers_or_fails);
     tcase_add_test(tests, a_question_is_asked_once);
     tcase_add_test(tests, who_has_failed_gets_no_answer);
     tcase_add_test(tests, nobody_is_forgotten);
