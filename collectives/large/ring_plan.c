@@ -7,35 +7,121 @@
 
 #define ALIGNMENT ((size_t)64) /* of a result in an area */
 
+/* --- the way of a block --- */
+
+/* On a ring: how many rows this one is behind the row that is right of the home of the block. */
+static int behind(const struct ftc_ring_reduce *ring, const struct ftc_large_ring_block *block)
+{
+    int rows = ring->grid.rows;
+    return (ring->grid.row - block->home - 1 + 2 * rows) % rows;
+}
+
+static int last_row(const struct ftc_ring_reduce *ring)
+{
+    return ring->grid.rows - 1;
+}
+
+static struct ftc_large_hop left(const struct ftc_ring_reduce *ring, int hop)
+{
+    return (struct ftc_large_hop){ring->grid.row > 0 ? ring->grid.row - 1 : last_row(ring),
+                                  (uint32_t)hop};
+}
+
+static struct ftc_large_hop right(const struct ftc_ring_reduce *ring, int hop)
+{
+    return (struct ftc_large_hop){ring->grid.row < last_row(ring) ? ring->grid.row + 1 : 0,
+                                  (uint32_t)hop};
+}
+
+/* On a tree: the first step, from the highest bit of a row's number on, in which this row and the
+ * home of the block differ. ring->steps: in none. */
+static int depth(const struct ftc_ring_reduce *ring, const struct ftc_large_ring_block *block)
+{
+    unsigned differs = (unsigned)(ring->grid.row ^ block->home);
+    int step = 0;
+
+    while (step < ring->steps && (differs >> (ring->steps - 1 - step) & 1) == 0)
+        step++;
+    return step;
+}
+
+static struct ftc_large_hop across(const struct ftc_ring_reduce *ring, int step, int hop)
+{
+    return (struct ftc_large_hop){ring->grid.row ^ 1 << (ring->steps - 1 - step), (uint32_t)hop};
+}
+
+static const struct ftc_large_hop none = {.row = -1};
+
+int ftc_large_ring_gathers(const struct ftc_ring_reduce *ring,
+                           const struct ftc_large_ring_block *block)
+{
+    if (!ring->reduces)
+        return 0;
+    return ring->steps > 0 ? depth(ring, block) : behind(ring, block) > 0;
+}
+
+struct ftc_large_hop ftc_large_ring_gather(const struct ftc_ring_reduce *ring,
+                                           const struct ftc_large_ring_block *block, int i)
+{
+    return ring->steps > 0 ? across(ring, i, i) : left(ring, behind(ring, block) - 1);
+}
+
+struct ftc_large_hop ftc_large_ring_pass(const struct ftc_ring_reduce *ring,
+                                         const struct ftc_large_ring_block *block)
+{
+    if (!ring->reduces || ring->grid.row == block->home)
+        return none;
+    if (ring->steps > 0)
+        return across(ring, depth(ring, block), depth(ring, block));
+    return right(ring, behind(ring, block));
+}
+
+struct ftc_large_hop ftc_large_ring_result(const struct ftc_ring_reduce *ring,
+                                           const struct ftc_large_ring_block *block)
+{
+    if (!ring->spreads || ring->grid.row == block->home)
+        return none;
+    if (ring->steps > 0)
+        return across(ring, depth(ring, block), 2 * ring->steps - 1 - depth(ring, block));
+    return left(ring, last_row(ring) + behind(ring, block));
+}
+
+int ftc_large_ring_spreads(const struct ftc_ring_reduce *ring,
+                           const struct ftc_large_ring_block *block)
+{
+    if (!ring->spreads)
+        return 0;
+    if (ring->steps > 0)
+        return depth(ring, block);
+    return last_row(ring) > 0 && behind(ring, block) != last_row(ring) - 1;
+}
+
+struct ftc_large_hop ftc_large_ring_spread(const struct ftc_ring_reduce *ring,
+                                           const struct ftc_large_ring_block *block, int i)
+{
+    if (ring->steps > 0) {
+        int step = depth(ring, block) - 1 - i;
+        return across(ring, step, 2 * ring->steps - 1 - step);
+    }
+    bool home = ring->grid.row == block->home;
+    return right(ring, last_row(ring) + (home ? 0 : behind(ring, block) + 1));
+}
+
 /* --- blocks --- */
-
-uint32_t ftc_large_ring_distance(const struct ftc_ring_reduce *ring,
-                                 const struct ftc_large_ring_block *block)
-{
-    int behind = ring->grid.row - block->first;
-    return (uint32_t)(behind < 0 ? behind + ring->grid.rows : behind);
-}
-
-int ftc_large_ring_row_behind(const struct ftc_ring_reduce *ring, int row)
-{
-    return row + 1 < ring->grid.rows ? row + 1 : 0;
-}
 
 static bool scatters(const struct ftc_ring_reduce *ring)
 {
     return ring->reduces && !ring->spreads && ring->root < 0;
 }
 
-/* Does the result of the block come to this rank, in the ring? In a broadcast the row of the root
- * has it before. */
+/* Does the rings' result of the block come to this rank? In a broadcast the row of the root has it
+ * before. */
 static bool gets(const struct ftc_ring_reduce *ring, const struct ftc_large_ring_block *block)
 {
-    bool last = ftc_large_ring_distance(ring, block) == ftc_large_ring_last(ring);
-
-    return last ? ring->reduces : ring->spreads;
+    return ring->grid.row == block->home ? ring->reduces : ring->spreads;
 }
 
-static int add_block(struct ftc_ring_reduce *ring, size_t offset, size_t size, int first)
+static int add_block(struct ftc_ring_reduce *ring, size_t offset, size_t size, int home)
 {
     size_t room = ring->blocks == 0 ? 8 : 2 * (size_t)ring->blocks;
 
@@ -47,12 +133,10 @@ static int add_block(struct ftc_ring_reduce *ring, size_t offset, size_t size, i
         ring->block = grown;
     }
     struct ftc_large_ring_block *block = &ring->block[ring->blocks++];
-    *block = (struct ftc_large_ring_block){.offset = offset, .size = size, .first = first};
-    uint32_t behind = ftc_large_ring_distance(ring, block);
-    block->passed = behind == 0 || !ring->reduces;
+    *block = (struct ftc_large_ring_block){.offset = offset, .size = size, .home = home};
     ring->left += gets(ring, block);
-    ring->missing += (uint64_t)!block->passed;
-    ring->missing += (uint64_t)(ring->spreads && behind < ftc_large_ring_last(ring));
+    ring->missing += (uint64_t)ftc_large_ring_gathers(ring, block);
+    ring->missing += ftc_large_ring_result(ring, block).row >= 0;
     return FTC_SUCCESS;
 }
 
@@ -98,10 +182,8 @@ static int plan_part(struct ftc_ring_reduce *ring)
     uint64_t blocks = count_blocks(ring, all);
     for (uint64_t b = 0; b < blocks && rc == FTC_SUCCESS; b++) {
         share_of(ring, all, blocks, b, &offset, &size);
-        int first = (int)(b * (uint64_t)ring->grid.rows / blocks);
-        if (ring->root >= 0)
-            first = ftc_large_ring_row_behind(ring, ring->root_row);
-        rc = add_block(ring, from + offset, size, first);
+        int home = (int)(b * (uint64_t)ring->grid.rows / blocks);
+        rc = add_block(ring, from + offset, size, ring->root >= 0 ? ring->root_row : home);
     }
     return rc;
 }
@@ -116,8 +198,7 @@ static int plan_slice(struct ftc_ring_reduce *ring, int row)
     ftc_call_part(set->call, set->ranks, set->rank[ring->grid.first[row] + ring->grid.column],
                   &offset, &size);
     for (size_t at = 0; at < size && rc == FTC_SUCCESS; at += most)
-        rc = add_block(ring, offset + at, size - at < most ? size - at : most,
-                       ftc_large_ring_row_behind(ring, row));
+        rc = add_block(ring, offset + at, size - at < most ? size - at : most, row);
     return rc;
 }
 
@@ -132,6 +213,28 @@ static int plan(struct ftc_ring_reduce *ring)
     for (int row = 0; row < ring->grid.rows && rc == FTC_SUCCESS; row++)
         rc = plan_slice(ring, row);
     return rc;
+}
+
+/* A tree has few steps, those of recursive halving and doubling. Each rank sends as many bytes as on
+ * a ring. */
+static int count_steps(const struct ftc_ring_reduce *ring)
+{
+    int steps = 0;
+
+    while (1 << steps < ring->grid.rows)
+        steps++;
+    return ring->reduces && ring->spreads && 1 << steps == ring->grid.rows ? steps : 0;
+}
+
+static int make_early(struct ftc_ring_reduce *ring)
+{
+    size_t places = (size_t)ring->blocks * (size_t)ftc_large_ring_steps(ring);
+
+    ring->early = calloc(places > 0 ? places : 1, sizeof(ring->early[0]));
+    if (ring->early == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a large value of %u blocks",
+                             ring->blocks);
+    return FTC_SUCCESS;
 }
 
 /* --- areas --- */
@@ -250,8 +353,10 @@ int ftc_large_ring_create(struct ftc_large_exchange **out,
         return rc;
     ring->root_row = ring->root < 0 ? -1 : ftc_large_grid_row_of(&ring->grid, ring->root);
     place_result(ring);
+    ring->steps = count_steps(ring);
     count_row(ring);
-    return plan(ring);
+    rc = plan(ring);
+    return rc == FTC_SUCCESS ? make_early(ring) : rc;
 }
 
 void ftc_large_ring_destroy(struct ftc_large_exchange *exchange)
@@ -260,10 +365,13 @@ void ftc_large_ring_destroy(struct ftc_large_exchange *exchange)
 
     for (uint32_t b = 0; b < ring->blocks; b++) {
         ftc_value_drop(&ring->block[b].result);
-        ftc_value_drop(&ring->block[b].early);
+        ftc_value_drop(&ring->block[b].sum);
+        for (int i = 0; i < ftc_large_ring_steps(ring) && ring->early != NULL; i++)
+            ftc_value_drop(&ring->early[(int)b * ftc_large_ring_steps(ring) + i]);
     }
     for (int place = 0; place < exchange->set.places; place++)
         ftc_value_drop(&ring->mate[place].copy);
     ftc_large_grid_close(&ring->grid);
+    free(ring->early);
     free(ring->block);
 }

@@ -5,24 +5,24 @@
  * node takes part in the ring of part j. So a node sends what one rank would send, and all of its
  * ranks work. Ranks that share no memory are rows of one place each.
  *
- * A part is cut into blocks, and each block travels round its ring: on the first round each node
- * adds its inputs, on the second one the result is spread. An allreduce has both rounds. A reduce
- * has the first, which ends at the node of the root, and so has a reduce_scatter, whose slices end
- * at the nodes of their ranks. A broadcast has the second, from the node of the root on. N is the
- * number of nodes and l the bytes of the value; a message costs alpha, sending a byte beta, and
- * combining a byte gamma. With N blocks a ring of an allreduce takes (Patarasuk, Yuan 2009)
+ * A part is cut into blocks, and each block has a *home*, the row that has its result first. On its
+ * first round the block travels home, and each node adds its inputs. On the second one the result
+ * is spread. An allreduce has both rounds. A reduce has the first, with the row of the root as home
+ * of all blocks, and so has a reduce_scatter, where the blocks of a slice go home to the row of its
+ * rank. A broadcast has the second, from the row of the root on. N is the number of nodes and l the
+ * bytes of the value; a message costs alpha, sending a byte beta, and combining a byte gamma. The
+ * ways of blocks (ring_plan.c):
  *
- *   2 (N-1) alpha + 2 (N-1)/N l beta + (N-1)/N l gamma
+ * - On a ring a block begins right of its home, and goes round once or twice. With N blocks an
+ *   allreduce takes 2 (N-1) alpha + 2 (N-1)/N l beta + (N-1)/N l gamma (Patarasuk, Yuan 2009), and a
+ *   reduce_scatter half of the first two terms. A link carries each byte at most twice, or once,
+ *   whatever N is. Reduces and broadcasts are pipelined chains.
+ * - If N is a power of two, the blocks of an allreduce go on binomial trees: at step i, a row that
+ *   differs from the home first in bit i from the left passes its sum to the row that has this bit
+ *   as the home has it. All blocks together are recursive halving and doubling (Thakur,
+ *   Rabenseifner, Gropp 2005, section 4.5): 2 log2(N) alpha in place of 2 (N-1) alpha.
  *
- * and a reduce_scatter half of the first two terms. A link carries each byte at most twice, or
- * once, whatever N is. The rings of reduces and broadcasts are pipelined chains.
- *
- * Block b of B of an allreduce begins at row s = floor(b N / B). Those of a slice of a
- * reduce_scatter begin at the row behind that of its rank, and all blocks of a call with a root at
- * the row behind the root's. Hop h of a block goes from row s + h to row s + h + 1 (modulo N). The
- * receiver of a hop below N-1 combines; the receiver of hop N-2 or a later one has the result. The
- * last hop is 2N-3, or N-2 where nothing is spread; that of a broadcast, whose first one is N-1, is
- * 2N-3. Each block is combined along one chain only, so all ranks get the same bits.
+ * Each block is combined along one way and in one order only, so all ranks get the same bits.
  *
  * In a node (docs/design/nodes.md, "Large values") a rank that gives an input writes it into its
  * area, and says so (HOP_POSTED). A rank begins with its part when all that it needs was posted. It
@@ -46,12 +46,11 @@ static const struct ftc_ring_reduce *ring_of(const struct ftc_large_exchange *ex
 
 /* --- out --- */
 
-static int send_on(struct ftc_ring_reduce *ring, uint32_t b, uint32_t hop,
+static int send_on(struct ftc_ring_reduce *ring, uint32_t b, struct ftc_large_hop to,
                    const struct ftc_value *value)
 {
-    int to = ring->grid.first[ftc_large_ring_row_behind(ring, ring->grid.row)] + ring->grid.column;
-
-    return ftc_large_put(&ring->base, to, (struct ftc_large_tag){.block = b, .hop = hop}, value);
+    return ftc_large_put(&ring->base, ring->grid.first[to.row] + ring->grid.column,
+                         (struct ftc_large_tag){.block = b, .hop = to.hop}, value);
 }
 
 /* Says something to the first `members` of this row but itself. */
@@ -114,60 +113,96 @@ static void combine(const struct ftc_ring_reduce *ring, const struct ftc_large_r
                       block->size);
 }
 
+static int spread(struct ftc_ring_reduce *ring, uint32_t b, const struct ftc_value *value)
+{
+    const struct ftc_large_ring_block *block = &ring->block[b];
+    int rows = ftc_large_ring_spreads(ring, block), rc = FTC_SUCCESS;
+
+    for (int i = 0; i < rows && rc == FTC_SUCCESS; i++)
+        rc = send_on(ring, b, ftc_large_ring_spread(ring, block, i), value);
+    return rc;
+}
+
+/* The sum of the block has all that comes to this rank on the first round. */
+static int pass(struct ftc_ring_reduce *ring, uint32_t b)
+{
+    struct ftc_large_ring_block *block = &ring->block[b];
+    struct ftc_large_hop to = ftc_large_ring_pass(ring, block);
+    int rc = FTC_SUCCESS;
+
+    if (to.row >= 0) {
+        rc = send_on(ring, b, to, &block->sum);
+    } else {
+        if (ring->reduces)
+            rc = keep(ring, block, &block->sum);
+        if (rc == FTC_SUCCESS)
+            rc = spread(ring, b, &block->sum);
+    }
+    ftc_value_drop(&block->sum);
+    return rc;
+}
+
+/* The block begins here: its sum is that of the inputs of this row, or the input of the root. */
 static int begin_block(struct ftc_ring_reduce *ring, uint32_t b)
 {
     struct ftc_large_ring_block *block = &ring->block[b];
     int first = ring->reduces ? 0 : ring->root - ring->grid.first[ring->grid.row];
-    struct ftc_value sum = {0};
     int rc = ftc_large_copy(&ring->base, ftc_large_ring_input(ring, first) + block->offset,
-                            block->size, &sum);
+                            block->size, &block->sum);
 
-    if (rc == FTC_SUCCESS && ring->reduces)
-        combine(ring, block, 1, sum.buffer->data);
-    if (rc == FTC_SUCCESS && ftc_large_ring_last(ring) > 0)
-        rc = send_on(ring, b, ring->reduces ? 0 : ftc_large_ring_last(ring), &sum);
-    else if (rc == FTC_SUCCESS && ring->reduces)
-        rc = keep(ring, block, &sum);
-    ftc_value_drop(&sum);
-    return rc;
+    if (rc != FTC_SUCCESS)
+        return rc;
+    if (ring->reduces)
+        combine(ring, block, 1, block->sum.buffer->data);
+    return pass(ring, b);
 }
 
 /* --- in --- */
 
-/* Is this hop of the block, to this rank, still to come? */
-static bool awaits(const struct ftc_ring_reduce *ring, const struct ftc_large_ring_block *block,
-                   uint32_t hop)
+static struct ftc_value *early(struct ftc_ring_reduce *ring, uint32_t b, int step)
 {
-    uint32_t behind = ftc_large_ring_distance(ring, block), last = ftc_large_ring_last(ring);
-
-    if (!block->passed)
-        return behind > 0 && hop == behind - 1 && block->early.buffer == NULL;
-    return ring->spreads && behind < last && hop == last + behind && !block->whole;
+    return &ring->early[(size_t)b * (size_t)ftc_large_ring_steps(ring) + (size_t)step];
 }
 
-static int take(struct ftc_ring_reduce *ring, uint32_t b, uint32_t hop,
-                const struct ftc_value *value)
+/* The inputs of this row are there. Combines the messages of the first round of a block that have
+ * come, each when those before it have. */
+static int gather(struct ftc_ring_reduce *ring, uint32_t b)
 {
-    uint32_t last = ftc_large_ring_last(ring); /* the distance of the last row that combines */
+    const struct ftc_call *call = ring->base.set.call;
     struct ftc_large_ring_block *block = &ring->block[b];
-    int rc = FTC_SUCCESS;
+    int count = ftc_large_ring_gathers(ring, block);
 
-    block->passed = true;
+    while (block->gathered < count) {
+        struct ftc_value *next = early(ring, b, block->gathered);
+        if (next->buffer == NULL)
+            return FTC_SUCCESS;
+        if (block->gathered == 0) {
+            combine(ring, block, 0, ftc_value_bytes(next));
+            ftc_value_set(&block->sum, next);
+        } else {
+            call->combine(call->combine_arg, ftc_value_bytes(next), ftc_value_bytes(&block->sum),
+                          block->size);
+        }
+        ftc_value_drop(next);
+        block->gathered++;
+        ring->missing--;
+    }
+    return pass(ring, b);
+}
+
+static int take_result(struct ftc_ring_reduce *ring, uint32_t b, const struct ftc_value *value)
+{
+    int rc = keep(ring, &ring->block[b], value);
+
     ring->missing--;
-    if (hop < last)
-        combine(ring, block, 0, ftc_value_bytes(value));
-    if (hop + 1 >= last)
-        rc = keep(ring, block, value);
-    if (rc != FTC_SUCCESS || hop + 1 == (ring->spreads ? 2 * last : last))
-        return rc;
-    return send_on(ring, b, hop + 1, value);
+    return rc == FTC_SUCCESS ? spread(ring, b, value) : rc;
 }
 
 /* Does the block begin here? In a broadcast that is its second round. */
 static bool begins_here(const struct ftc_ring_reduce *ring,
                         const struct ftc_large_ring_block *block)
 {
-    return ring->reduces ? block->first == ring->grid.row : ring->root_row == ring->grid.row;
+    return ring->reduces ? ftc_large_ring_gathers(ring, block) == 0 : block->home == ring->grid.row;
 }
 
 /* All inputs that this rank needs of its row are there. */
@@ -179,12 +214,8 @@ static int begin_ring(struct ftc_ring_reduce *ring)
     for (uint32_t b = 0; b < ring->blocks && rc == FTC_SUCCESS; b++)
         if (begins_here(ring, &ring->block[b]))
             rc = begin_block(ring, b);
-    for (uint32_t b = 0; b < ring->blocks && rc == FTC_SUCCESS; b++) {
-        struct ftc_large_ring_block *block = &ring->block[b];
-        if (block->early.buffer != NULL)
-            rc = take(ring, b, block->early_hop, &block->early);
-        ftc_value_drop(&block->early);
-    }
+        else if (ring->reduces)
+            rc = gather(ring, b);
     return rc;
 }
 
@@ -250,19 +281,50 @@ static int take_ready(struct ftc_ring_reduce *ring, int member)
     return copy(ring, member, result, offset, size);
 }
 
-/* The place in the column of this rank, in the row before this one. */
-static int left_of(const struct ftc_ring_reduce *ring)
+static int place_in(const struct ftc_ring_reduce *ring, int row)
 {
-    int row = ring->grid.row > 0 ? ring->grid.row - 1 : ring->grid.rows - 1;
     return ring->grid.first[row] + ring->grid.column;
 }
 
-static bool expects_block(const struct ftc_ring_reduce *ring, int from,
-                          const struct ftc_large_tag *tag, const struct ftc_value *value)
+static bool is_hop(const struct ftc_ring_reduce *ring, struct ftc_large_hop hop, int from,
+                   uint32_t number)
 {
-    return ftc_large_ring_has_column(ring) && from == left_of(ring) && tag->block < ring->blocks &&
-           value->buffer != NULL && value->size == ring->block[tag->block].size &&
-           awaits(ring, &ring->block[tag->block], tag->hop);
+    return hop.row >= 0 && place_in(ring, hop.row) == from && hop.hop == number;
+}
+
+/* The step of the first round whose message this is; -1: it is none that is still to come. */
+static int step_of(struct ftc_ring_reduce *ring, int from, const struct ftc_large_tag *tag)
+{
+    const struct ftc_large_ring_block *block = &ring->block[tag->block];
+    int count = ftc_large_ring_gathers(ring, block);
+
+    for (int i = block->gathered; i < count; i++)
+        if (early(ring, tag->block, i)->buffer == NULL &&
+            is_hop(ring, ftc_large_ring_gather(ring, block, i), from, tag->hop))
+            return i;
+    return -1;
+}
+
+static int take_block(struct ftc_ring_reduce *ring, int from, const struct ftc_large_tag *tag,
+                      const struct ftc_value *value)
+{
+    struct ftc_large_ring_block *block = &ring->block[tag->block];
+    bool ready = ring->unposted == 0 || FTC_LARGE_MUTATED(UNPOSTED);
+
+    if (!block->whole && is_hop(ring, ftc_large_ring_result(ring, block), from, tag->hop))
+        return take_result(ring, tag->block, value);
+    int step = step_of(ring, from, tag);
+    if (step < 0)
+        return ftc_large_unawaited(from, tag, value);
+    ftc_value_set(early(ring, tag->block, step), value);
+    return ready ? gather(ring, tag->block) : FTC_SUCCESS;
+}
+
+static bool is_block(const struct ftc_ring_reduce *ring, const struct ftc_large_tag *tag,
+                     const struct ftc_value *value)
+{
+    return ftc_large_ring_has_column(ring) && tag->block < ring->blocks && value->buffer != NULL &&
+           value->size == ring->block[tag->block].size;
 }
 
 /* Does this rank wait for the input of a member of its row? */
@@ -288,13 +350,8 @@ static int receive(struct ftc_large_exchange *exchange, int from, const struct f
         return take_posted(ring, member);
     if (tag->hop == HOP_READY && mates && expects_ready(ring, member))
         return take_ready(ring, member);
-    if (!expects_block(ring, from, tag, value))
-        return ftc_large_unawaited(from, tag, value);
-    if (ring->unposted == 0 || FTC_LARGE_MUTATED(UNPOSTED))
-        return take(ring, tag->block, tag->hop, value);
-    ring->block[tag->block].early_hop = tag->hop;
-    ftc_value_set(&ring->block[tag->block].early, value);
-    return FTC_SUCCESS;
+    return is_block(ring, tag, value) ? take_block(ring, from, tag, value)
+                                      : ftc_large_unawaited(from, tag, value);
 }
 
 static bool whole(const struct ftc_large_exchange *exchange)
@@ -303,15 +360,30 @@ static bool whole(const struct ftc_large_exchange *exchange)
     return ring->missing == 0 && ring->unposted == 0 && ring->unready == 0;
 }
 
-/* The first rank of this row that has not posted; or the rank before it in its ring; or the first
- * one whose part is not ready. */
+/* The row from which the first block that is not complete will come. */
+static int awaited_row(const struct ftc_ring_reduce *ring)
+{
+    uint32_t b = 0;
+
+    for (;; b++) {
+        const struct ftc_large_ring_block *block = &ring->block[b];
+        struct ftc_large_hop result = ftc_large_ring_result(ring, block);
+        if (block->gathered < ftc_large_ring_gathers(ring, block))
+            return ftc_large_ring_gather(ring, block, block->gathered).row;
+        if (result.row >= 0 && !block->whole)
+            return result.row;
+    }
+}
+
+/* The first rank of this row that has not posted; or a rank from which a block will come; or the
+ * first one of this row whose part is not ready. */
 static int awaited(const struct ftc_large_exchange *exchange)
 {
     const struct ftc_ring_reduce *ring = ring_of(exchange);
     int member = 0;
 
     if (ring->unposted == 0 && ring->missing > 0)
-        return left_of(ring);
+        return place_in(ring, awaited_row(ring));
     while (member == ring->grid.column ||
            !(ring->unposted > 0 ? expects_posted(ring, member) : expects_ready(ring, member)))
         member++;
