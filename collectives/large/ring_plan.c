@@ -215,8 +215,8 @@ static int plan(struct ftc_ring_reduce *ring)
     return rc;
 }
 
-/* A tree has few steps, those of recursive halving and doubling. Each rank sends as many bytes as on
- * a ring. */
+/* A tree has few steps, those of recursive halving and doubling. Each rank sends as many bytes as
+ * on a ring. */
 static int count_steps(const struct ftc_ring_reduce *ring)
 {
     int steps = 0;

@@ -14,8 +14,8 @@
  * ways of blocks (ring_plan.c):
  *
  * - On a ring a block begins right of its home, and goes round once or twice. With N blocks an
- *   allreduce takes 2 (N-1) alpha + 2 (N-1)/N l beta + (N-1)/N l gamma (Patarasuk, Yuan 2009), and a
- *   reduce_scatter half of the first two terms. A link carries each byte at most twice, or once,
+ *   allreduce takes 2 (N-1) alpha + 2 (N-1)/N l beta + (N-1)/N l gamma (Patarasuk, Yuan 2009), and
+ *   a reduce_scatter half of the first two terms. A link carries each byte at most twice, or once,
  *   whatever N is. Reduces and broadcasts are pipelined chains.
  * - If N is a power of two, the blocks of an allreduce go on binomial trees: at step i, a row that
  *   differs from the home first in bit i from the left passes its sum to the row that has this bit

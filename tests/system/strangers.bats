@@ -37,11 +37,11 @@ descriptors() { # PID
     find "/proc/$1/fd" -mindepth 1 | wc -l
 }
 
-# start_strangers NAME PID RANK RANKS: starts 1,000 strangers that say nothing, and 300 of each
+# start_strangers NAME PID RANK RANKS SEAL: starts 1,000 strangers that say nothing, and 300 of each
 # other kind.
 start_strangers() {
     mkfifo "$1.stay"
-    "$STRANGERS" "$2" 77.7 "$3" "$4" 1000 300 <"$1.stay" >"$1.out" 2>&1 3>&- &
+    "$STRANGERS" "$2" 77.7 "$3" "$4" 1000 300 "$5" <"$1.stay" >"$1.out" 2>&1 3>&- &
     started+=("$!")
 }
 
@@ -57,8 +57,8 @@ start_strangers() {
 
     start_job
     begun=$SECONDS
-    start_strangers agent "$agent" 0 3
-    start_strangers rank "$rank" 0 6
+    start_strangers agent "$agent" 0 3 authenticate
+    start_strangers rank "$rank" 0 6 off
     exec 8>agent.stay 9>rank.stay
     wait_until 'grep -q "^300 rounds" agent.out && grep -q "^300 rounds" rank.out' || { cat agent.out rank.out err; return 1; }
     cat agent.out rank.out

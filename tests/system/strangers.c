@@ -2,11 +2,11 @@
  * Strangers that knock at a rank's or an agent's port and do not belong to the job: scanners,
  * fuzzers, wrong secrets, handshakes that are never finished, and crowds that say nothing.
  *
- *     strangers PID JOB RANK RANKS IDLE ROUNDS
+ *     strangers PID JOB RANK RANKS IDLE ROUNDS off|authenticate
  *
- * PID listens for the connections of rank RANK (for an agent: its node) of RANKS of the job JOB.
- * The program holds IDLE connections. One of each other kind comes ROUNDS times. Then the program
- * prints a line. The idle ones stay until stdin ends.
+ * PID listens for the connections of rank RANK (for an agent: its node) of RANKS of the job JOB,
+ * and seals them so. The program holds IDLE connections. One of each other kind comes ROUNDS times.
+ * Then the program prints a line. The idle ones stay until stdin ends.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -36,6 +36,7 @@ struct strangers {
     int *idle_fd;
     int half_fd[HALF_OPEN];
     int reopened;
+    enum ftc_tcp_seal seal; /* that of the listener */
 };
 
 static void give_up(const char *what)
@@ -111,6 +112,7 @@ static void say(int fd, const void *bytes, size_t size)
 static void make_hello(struct strangers *s, unsigned char bytes[FTC_TCP_HELLO_SIZE])
 {
     struct ftc_tcp_hello hello = {.versions = {FTC_TCP_WIRE_VERSION, FTC_TCP_WIRE_VERSION},
+                                  .seal = s->seal,
                                   .sender = (uint32_t)((s->rank + 1) % s->ranks),
                                   .target = (uint32_t)s->rank};
 
@@ -242,8 +244,8 @@ static void make_room(int idle)
 
 int main(int argc, char **argv)
 {
-    if (argc != 7) {
-        fprintf(stderr, "usage: strangers PID JOB RANK RANKS IDLE ROUNDS\n");
+    if (argc != 8) {
+        fprintf(stderr, "usage: strangers PID JOB RANK RANKS IDLE ROUNDS off|authenticate\n");
         return 2;
     }
     struct strangers s = {.pid = atoi(argv[1]),
@@ -251,7 +253,9 @@ int main(int argc, char **argv)
                           .rank = atoi(argv[3]),
                           .ranks = atoi(argv[4]),
                           .idle = atoi(argv[5]),
-                          .rounds = atoi(argv[6])};
+                          .rounds = atoi(argv[6]),
+                          .seal = strcmp(argv[7], "off") == 0 ? FTC_TCP_SEAL_OFF
+                                                              : FTC_TCP_SEAL_AUTHENTICATE};
     test_seed_announce();
     s.random = test_random_start();
     make_room(s.idle);
