@@ -442,6 +442,54 @@ END_TEST
 
 /* A reset answers the first message to a peer that has gone. What the peer said before still
  * arrives. */
+/* Rank 0 sends this many small messages at once, while rank 1 takes nothing. */
+#define BURST 300
+
+static void send_burst(uint64_t first)
+{
+    for (uint64_t number = first; number < first + BURST; number++)
+        tcp_must_send(0, 1, number, 64);
+}
+
+/* Rank 1 takes all of it, and rank 0 does nothing more. */
+static void expect_burst(uint64_t first)
+{
+    for (uint64_t number = first; number < first + BURST; number++)
+        for (uint64_t end = ftc_clock_now() + TCP_LOST_NS; !tcp_take(1, 0, number, 64);)
+            ck_assert_msg(ftc_clock_now() < end, "message %d did not come", (int)number);
+}
+
+START_TEST(a_burst_is_there_when_its_sender_waits)
+{
+    struct ftc_buffer *message;
+    int from;
+
+    tcp_join_two();
+    tcp_must_send(0, 1, 0, 64);
+    tcp_expect(1, 0, 0, 64);
+    send_burst(1);
+    for (int look = 0; look < 2; look++)
+        ck_assert_int_eq(tcp_end[0]->ops->receive(tcp_end[0], &from, &message), 0);
+    expect_burst(1);
+}
+END_TEST
+
+/* Rank 1 has not acknowledged anything, so only a timer can wake rank 0. */
+START_TEST(a_burst_is_there_when_its_sender_is_woken_by_the_descriptor)
+{
+    bool idle;
+
+    tcp_join_two();
+    tcp_must_send(0, 1, 0, 64);
+    tcp_expect(1, 0, 0, 64);
+    send_burst(1);
+    struct pollfd own = {.fd = tcp_end[0]->ops->descriptor(tcp_end[0]), .events = POLLIN};
+    while (poll(&own, 1, 50) > 0)
+        ck_assert_int_eq(tcp_end[0]->ops->flush(tcp_end[0], &idle), 0);
+    expect_burst(1);
+}
+END_TEST
+
 START_TEST(the_last_words_of_who_has_gone_are_heard)
 {
     tcp_assert_goes_on();
@@ -485,6 +533,8 @@ int main(void)
     tcase_add_test(tcase, a_closed_peer_is_not_let_in_again);
     tcase_add_test(tcase, a_closed_socket_that_a_child_holds_is_not_watched);
     tcase_add_test(tcase, who_is_expected_is_heard_first_and_the_others_too);
+    tcase_add_test(tcase, a_burst_is_there_when_its_sender_waits);
+    tcase_add_test(tcase, a_burst_is_there_when_its_sender_is_woken_by_the_descriptor);
     tcase_add_test(tcase, the_last_words_of_who_has_gone_are_heard);
     suite_add_tcase(suite, tcase);
     return scratch_run(suite);

@@ -79,6 +79,9 @@ static bool look_at_expected(struct ftc_tcp *tcp)
 int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffer **message)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
+    /* A caller that looks twice waits. */
+    if (tcp->holds && tcp->passes++ > 0)
+        ftc_tcp_release(tcp);
     if (tcp->active_count == 0 || tcp->until_turn == 0) {
         if (!look_at_expected(tcp))
             ftc_tcp_turn(tcp);

@@ -77,6 +77,10 @@ struct ftc_tcp_connection {
     size_t begin, end;
     size_t frame; /* bytes of the last whole frame with its message, at most the buffer's size */
     bool payload; /* the header of the message that is coming has been read */
+    /* Messages at the end of the queue that are held back, and until when; and when the last one
+     * was sent while many were under way (hold.c). */
+    unsigned held;
+    uint64_t held_until, burst_at;
     bool blocked; /* the wire has no room, or cannot carry bytes yet */
     bool proven;  /* it has carried something; if it ends before that, the attempt has failed */
     unsigned char acknowledgement[FTC_TCP_HEADER_SIZE];
@@ -185,6 +189,8 @@ struct ftc_tcp {
     int until_turn; /* messages that receive() hands out before it looks at sockets again */
     int expected;   /* rank whose socket receive() looks at first; -1: at all sockets */
     int looked;     /* looks in a row at that socket alone */
+    bool holds;     /* messages to some peer may be held back */
+    int passes;     /* calls of receive() since the last one was held back */
     int *timed;     /* ranks with a timer */
     int timed_count;
 
@@ -286,6 +292,13 @@ void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* Before a close: acknowledge what came, as far as possible, and shut the socket down. */
 void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 
+/* tcp/hold.c */
+/* May the message that was put into the queue last, to a peer with a link, be sent later together
+ * with others? Then it is held back. */
+bool ftc_tcp_hold(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* Send all that is held back. */
+void ftc_tcp_release(struct ftc_tcp *tcp);
+
 /* tcp/connect.c */
 void ftc_tcp_dial(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 void ftc_tcp_dial_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
@@ -301,6 +314,8 @@ void ftc_tcp_accept_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *connect
 
 /* tcp/loop.c. Do everything that can be done without waiting. */
 void ftc_tcp_turn(struct ftc_tcp *tcp);
+/* Make the descriptor of the transport readable at this time, or sooner. 0: never. */
+void ftc_tcp_set_timer(struct ftc_tcp *tcp, uint64_t at);
 
 /* tcp/inbox.c */
 /* Read what came on the link, and acknowledge it if that is due. The link may be gone

@@ -27,6 +27,9 @@ static void run_timers_of(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint64
     if (peer->acknowledge_at != 0 && now >= peer->acknowledge_at && peer->link != NULL &&
         !peer->link->blocked)
         ftc_tcp_link_write(tcp, peer);
+    if (peer->link != NULL && peer->link->held > 0 && now >= peer->link->held_until &&
+        !peer->link->blocked)
+        ftc_tcp_link_write(tcp, peer);
     if (peer->link != NULL && peer->link->sealed != NULL)
         watch_sealed(tcp, peer, now);
     if (peer->dial != NULL && now >= peer->dial->deadline)
@@ -54,7 +57,8 @@ static uint64_t next_of(const struct ftc_tcp_peer *peer)
     next = earlier(next, peer->reach_by);
     /* No timer is needed while the wire is full: it tells when it has room. */
     if (peer->link != NULL && !peer->link->blocked)
-        next = earlier(next, peer->acknowledge_at);
+        next = earlier(
+            next, earlier(peer->acknowledge_at, peer->link->held > 0 ? peer->link->held_until : 0));
     if (peer->link != NULL && peer->link->sealed != NULL)
         next = earlier(next, ftc_tcp_sealed_due(peer));
     return next;
@@ -102,7 +106,7 @@ static uint64_t run_timers(struct ftc_tcp *tcp, uint64_t now)
 
 /* The timer is only ever set to an earlier time. A timer that fires for nothing costs less than
  * setting it for every message. */
-static void set_timer(struct ftc_tcp *tcp, uint64_t at)
+void ftc_tcp_set_timer(struct ftc_tcp *tcp, uint64_t at)
 {
     if (at == 0 || (tcp->timer_at != 0 && tcp->timer_at <= at))
         return;
@@ -149,7 +153,7 @@ static void look(struct ftc_tcp *tcp)
     tcp->now = ftc_clock_now();
     for (int i = 0; i < count; i++)
         dispatch(tcp, events[i].data.ptr, events[i].events);
-    set_timer(tcp, run_timers(tcp, tcp->now));
+    ftc_tcp_set_timer(tcp, run_timers(tcp, tcp->now));
 }
 
 /* Is a look due? Looks are rare if the wire finds messages without system calls, and if nobody uses

@@ -67,6 +67,8 @@ static bool sealed_bytes_wait(const struct ftc_tcp_connection *link)
 void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct iovec pieces[PIECES];
+    if (peer->link != NULL)
+        peer->link->held = 0;
     while (peer->link != NULL && !peer->closed) {
         make_acknowledgement(tcp, peer);
         int count = gather(peer, pieces);

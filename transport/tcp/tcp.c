@@ -103,7 +103,7 @@ int ftc_tcp_send(struct ftc_transport *transport, int to, struct ftc_buffer *hea
         return FTC_SUCCESS;
     if (!ftc_tcp_queue_append(&peer->out, head, value))
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", to);
-    if (peer->link != NULL && !peer->link->blocked)
+    if (peer->link != NULL && !peer->link->blocked && !ftc_tcp_hold(tcp, peer))
         ftc_tcp_link_write(tcp, peer);
     else if (peer->link == NULL && peer->dial == NULL && peer->retry_at == 0)
         ftc_tcp_dial(tcp, peer);
@@ -120,7 +120,7 @@ static bool any_peer(const struct ftc_tcp *tcp, bool (*has)(const struct ftc_tcp
 
 static bool has_unsent(const struct ftc_tcp_peer *peer)
 {
-    return peer->out.unsent != NULL ||
+    return (peer->out.unsent != NULL && (peer->link == NULL || peer->link->held == 0)) ||
            (peer->link != NULL && peer->link->sealed != NULL && ftc_tcp_sealed_waits(peer->link));
 }
 
@@ -143,6 +143,8 @@ int ftc_tcp_flush(struct ftc_transport *transport, bool *idle)
 bool ftc_tcp_ready(struct ftc_transport *transport)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
+    if (tcp->holds)
+        ftc_tcp_release(tcp);
     tcp->look_at = 0; /* before a sleep, this turn must look at the sockets, too */
     /* The turn sends all that can be sent, so only something to receive can make it ready. */
     ftc_tcp_turn(tcp);
