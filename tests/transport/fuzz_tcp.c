@@ -114,27 +114,43 @@ static void fuzz_queue(const uint8_t *data, size_t size)
     ftc_tcp_queue_drop(&queue);
 }
 
+/* The record is made of two pieces, and the first byte of the value says where they meet. */
+static size_t seal_in_two(struct ftc_seal *out, unsigned char *record, size_t content,
+                          unsigned char *value)
+{
+    size_t first = value[0] * 8u < content ? value[0] * 8u : content;
+    struct iovec pieces[] = {{value, first}, {value + first, content - first}};
+    return ftc_seal_close(out, record, content, pieces);
+}
+
+static bool opens(struct ftc_seal *in, unsigned char *record, size_t size)
+{
+    unsigned char *content = record + FTC_SEAL_LENGTH_SIZE;
+    return ftc_seal_open(in, content, size - FTC_SEAL_OVERHEAD, content + size - FTC_SEAL_OVERHEAD);
+}
+
 /* Opens what the input says is a record, and then the true one. The true record must come out as it
  * went in, if nothing was opened before it; nothing else may come out. */
 static void fuzz_seal(const uint8_t *data, size_t size)
 {
     static const unsigned char key[FTC_SEAL_KEY_SIZE] = "a key of thirty-two bytes, or so";
-    static unsigned char record[FTC_SEAL_RECORD_MAX], sealed[FTC_SEAL_RECORD_MAX];
+    static unsigned char record[FTC_SEAL_RECORD_MAX], sealed[FTC_SEAL_RECORD_MAX],
+        value[FTC_SEAL_CONTENT_MAX];
     enum ftc_tcp_seal kind = size % 2 == 0 ? FTC_TCP_SEAL_AUTHENTICATE : FTC_TCP_SEAL_ENCRYPT;
     size_t content = size > 0 && size < FTC_SEAL_CONTENT_MAX ? size : 1;
     struct ftc_seal out, in;
     ftc_seal_start(&out, kind, key);
     ftc_seal_start(&in, kind, key);
-    fill(sealed + FTC_SEAL_LENGTH_SIZE, content, data, size);
-    size_t whole = ftc_seal_close(&out, sealed, content);
+    fill(value, content, data, size);
+    size_t whole = seal_in_two(&out, sealed, content, value);
     fill(record, sizeof(record), data, size);
     size_t claimed = ftc_seal_size(record);
     if (claimed > sizeof(record) || ftc_seal_size(sealed) != whole)
         abort();
     if (claimed > 0 && memcmp(record, sealed, whole) != 0) {
-        if (ftc_seal_open(&in, record, claimed))
+        if (opens(&in, record, claimed))
             abort();
-    } else if (!ftc_seal_open(&in, sealed, whole) ||
+    } else if (!opens(&in, sealed, whole) ||
                (size > 0 && memcmp(sealed + FTC_SEAL_LENGTH_SIZE, data, content) != 0)) {
         abort();
     }

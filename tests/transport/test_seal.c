@@ -9,7 +9,7 @@ static const unsigned char key[FTC_SEAL_KEY_SIZE] = "a key of thirty-two bytes, 
 static const enum ftc_tcp_seal kinds[] = {FTC_TCP_SEAL_AUTHENTICATE, FTC_TCP_SEAL_ENCRYPT};
 
 static struct ftc_seal out, in;
-static unsigned char record[3][FTC_SEAL_RECORD_MAX];
+static unsigned char value[FTC_SEAL_CONTENT_MAX], record[3][FTC_SEAL_RECORD_MAX];
 static size_t size[3];
 
 static void start(enum ftc_tcp_seal kind)
@@ -21,15 +21,22 @@ static void start(enum ftc_tcp_seal kind)
 /* Seals `content` bytes of value `byte`. */
 static void seal_one(int which, unsigned char byte, size_t content)
 {
-    memset(record[which] + FTC_SEAL_LENGTH_SIZE, byte, content);
-    size[which] = ftc_seal_close(&out, record[which], content);
+    memset(value, byte, content);
+    size[which] = ftc_seal_close(&out, record[which], content, &(struct iovec){value, content});
     ck_assert_uint_eq(size[which], content + FTC_SEAL_OVERHEAD);
     ck_assert_uint_eq(ftc_seal_size(record[which]), size[which]);
 }
 
+static bool opens_bytes(unsigned char *bytes, size_t whole)
+{
+    size_t content = whole - FTC_SEAL_OVERHEAD;
+    return ftc_seal_open(&in, bytes + FTC_SEAL_LENGTH_SIZE, content,
+                         bytes + FTC_SEAL_LENGTH_SIZE + content);
+}
+
 static bool opens(int which)
 {
-    return ftc_seal_open(&in, record[which], size[which]);
+    return opens_bytes(record[which], size[which]);
 }
 
 static void assert_content(int which, unsigned char byte)
@@ -47,6 +54,47 @@ START_TEST(what_was_sealed_comes_out)
         ck_assert(opens(0));
         assert_content(0, (unsigned char)i);
     }
+}
+END_TEST
+
+/* Pieces on both sides of what is encrypted together, and of the blocks of the cipher. */
+START_TEST(pieces_make_the_same_record_as_one)
+{
+    static unsigned char whole[FTC_SEAL_RECORD_MAX];
+    struct test_random random_state = test_random_start();
+    for (int round = 0; round < 200; round++) {
+        struct iovec pieces[8];
+        size_t content = 0;
+        for (int i = 0; i < 8; i++) {
+            size_t most = test_random_chance(&random_state, 50) ? 40 : 6000;
+            size_t piece = (size_t)test_random_between(&random_state, 0, (int64_t)most);
+            memset(value + content, 'a' + i, piece);
+            pieces[i] = (struct iovec){value + content, piece};
+            content += piece;
+        }
+        content -= content > 1 ? (size_t)test_random_between(&random_state, 0, 1) : 0;
+        if (content == 0)
+            continue;
+        start(kinds[_i]);
+        size[0] = ftc_seal_close(&out, record[0], content, pieces);
+        start(kinds[_i]);
+        ftc_seal_close(&out, whole, content, &(struct iovec){value, content});
+        ck_assert_mem_eq(record[0], whole, size[0]);
+        ck_assert(opens(0));
+        ck_assert_mem_eq(record[0] + FTC_SEAL_LENGTH_SIZE, value, content);
+    }
+}
+END_TEST
+
+START_TEST(a_record_around_its_content_is_the_same)
+{
+    unsigned char length[FTC_SEAL_LENGTH_SIZE], tag[FTC_SEAL_TAG_SIZE];
+    start(FTC_TCP_SEAL_AUTHENTICATE);
+    seal_one(0, 'x', FTC_SEAL_CONTENT_MAX);
+    start(FTC_TCP_SEAL_AUTHENTICATE);
+    ftc_seal_close_around(&out, length, value, FTC_SEAL_CONTENT_MAX, tag);
+    ck_assert_mem_eq(length, record[0], sizeof(length));
+    ck_assert_mem_eq(tag, record[0] + size[0] - sizeof(tag), sizeof(tag));
 }
 END_TEST
 
@@ -69,7 +117,7 @@ START_TEST(every_changed_bit_is_found)
         record[0][bit / 8] ^= (unsigned char)(1u << bit % 8);
         size_t claimed = ftc_seal_size(record[0]);
         if (claimed != 0)
-            ck_assert(!ftc_seal_open(&in, record[0], claimed));
+            ck_assert(!opens_bytes(record[0], claimed));
     }
 }
 END_TEST
@@ -85,7 +133,7 @@ START_TEST(records_out_of_turn_are_found)
             seal_one(which, (unsigned char)which, 30);
         for (; opened < 3; opened++) {
             memcpy(kept, record[orders[i][opened]], 30 + FTC_SEAL_OVERHEAD);
-            if (!ftc_seal_open(&in, kept, 30 + FTC_SEAL_OVERHEAD))
+            if (!opens_bytes(kept, 30 + FTC_SEAL_OVERHEAD))
                 break;
         }
         ck_assert_int_lt(opened, 3);
@@ -98,7 +146,7 @@ END_TEST
 START_TEST(lengths_out_of_bounds_begin_no_record)
 {
     static const unsigned char lengths[][4] = {
-        {0, 0, 0, 0}, {1, 0x40, 0, 0}, {0, 0, 1, 0}, {0xff, 0xff, 0xff, 0xff}};
+        {0, 0, 0, 0}, {1, 0, 1, 0}, {0, 0, 2, 0}, {0xff, 0xff, 0xff, 0xff}};
     ck_assert_uint_eq(ftc_seal_size(lengths[_i]), 0);
 }
 END_TEST
@@ -161,6 +209,8 @@ int main(void)
     Suite *suite = suite_create("transport/tcp seal");
     TCase *tcase = tcase_create("records");
     tcase_add_loop_test(tcase, what_was_sealed_comes_out, 0, 2);
+    tcase_add_loop_test(tcase, pieces_make_the_same_record_as_one, 0, 2);
+    tcase_add_test(tcase, a_record_around_its_content_is_the_same);
     tcase_add_loop_test(tcase, only_encrypted_content_is_hidden, 0, 2);
     tcase_add_loop_test(tcase, every_changed_bit_is_found, 0, 2);
     tcase_add_loop_test(tcase, records_out_of_turn_are_found, 0, 2);

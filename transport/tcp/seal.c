@@ -9,7 +9,8 @@
 
 #include "base/wire.h"
 
-#define NONCE_SIZE GCM_IV_SIZE
+#define NONCE_SIZE  GCM_IV_SIZE
+#define LARGE_PIECE 512 /* bytes; smaller ones are cheaper to encrypt together */
 
 static void expand(unsigned char key[FTC_SEAL_KEY_SIZE],
                    const unsigned char from[FTC_SEAL_KEY_SIZE], const char *label)
@@ -33,7 +34,7 @@ static void rekey(struct ftc_seal *seal)
     if (seal->kind == FTC_TCP_SEAL_ENCRYPT)
         gcm_aes256_set_key(&seal->gcm, key);
     else
-        umac128_set_key(&seal->umac, key); /* UMAC takes the first 16 bytes */
+        umac96_set_key(&seal->umac, key); /* UMAC takes the first 16 bytes */
     explicit_bzero(key, sizeof(key));
     explicit_bzero(chain, sizeof(chain));
 }
@@ -48,33 +49,90 @@ void ftc_seal_start(struct ftc_seal *seal, enum ftc_tcp_seal kind,
     memcpy(seal->chain, key, FTC_SEAL_KEY_SIZE);
 }
 
-static void begin_record(struct ftc_seal *seal)
+/* Begin a record with this length. */
+static void begin_record(struct ftc_seal *seal, unsigned char length[FTC_SEAL_LENGTH_SIZE],
+                         size_t content)
 {
     unsigned char nonce[NONCE_SIZE] = {0};
+    assert(content >= 1 && content <= FTC_SEAL_CONTENT_MAX);
     if (seal->number % seal->rekey_every == 0)
         rekey(seal);
     ftc_store_u64(nonce, seal->number++);
-    if (seal->kind == FTC_TCP_SEAL_ENCRYPT)
+    ftc_store_u32(length, (uint32_t)content);
+    if (seal->kind == FTC_TCP_SEAL_ENCRYPT) {
         gcm_aes256_set_iv(&seal->gcm, sizeof(nonce), nonce);
-    else
-        umac128_set_nonce(&seal->umac, sizeof(nonce), nonce);
+        gcm_aes256_update(&seal->gcm, FTC_SEAL_LENGTH_SIZE, length);
+    } else {
+        umac96_set_nonce(&seal->umac, sizeof(nonce), nonce);
+        umac96_update(&seal->umac, FTC_SEAL_LENGTH_SIZE, length);
+    }
 }
 
-size_t ftc_seal_close(struct ftc_seal *seal, unsigned char *record, size_t content)
+static void end_record(struct ftc_seal *seal, unsigned char tag[FTC_SEAL_TAG_SIZE])
 {
-    unsigned char *begin = record + FTC_SEAL_LENGTH_SIZE, *tag = begin + content;
-    assert(content >= 1 && content <= FTC_SEAL_CONTENT_MAX);
-    ftc_store_u32(record, (uint32_t)content);
-    begin_record(seal);
-    if (seal->kind == FTC_TCP_SEAL_ENCRYPT) {
-        gcm_aes256_update(&seal->gcm, FTC_SEAL_LENGTH_SIZE, record);
-        gcm_aes256_encrypt(&seal->gcm, content, begin, begin);
+    if (seal->kind == FTC_TCP_SEAL_ENCRYPT)
         gcm_aes256_digest(&seal->gcm, FTC_SEAL_TAG_SIZE, tag);
-    } else {
-        umac128_update(&seal->umac, FTC_SEAL_LENGTH_SIZE + content, record);
-        umac128_digest(&seal->umac, FTC_SEAL_TAG_SIZE, tag);
+    else
+        umac96_digest(&seal->umac, FTC_SEAL_TAG_SIZE, tag);
+}
+
+/* Encrypt the pieces one behind the other. GCM takes whole blocks except at the end. So small
+ * pieces, and the ends of large ones, are put together first. */
+static void encrypt(struct gcm_aes256_ctx *gcm, unsigned char *to, size_t content,
+                    const struct iovec *pieces)
+{
+    size_t there = 0, done = 0;
+    for (; there < content; pieces++) {
+        const unsigned char *from = pieces->iov_base;
+        size_t left = pieces->iov_len < content - there ? pieces->iov_len : content - there;
+        if (left >= LARGE_PIECE) {
+            size_t step = (done - there) % GCM_BLOCK_SIZE,
+                   whole = (left - step) / GCM_BLOCK_SIZE * GCM_BLOCK_SIZE;
+            memcpy(to + there, from, step);
+            there += step;
+            gcm_aes256_encrypt(gcm, there - done, to + done, to + done);
+            gcm_aes256_encrypt(gcm, whole, to + there, from + step);
+            done = there += whole;
+            from += step + whole;
+            left -= step + whole;
+        }
+        memcpy(to + there, from, left);
+        there += left;
     }
+    gcm_aes256_encrypt(gcm, there - done, to + done, to + done);
+}
+
+static void copy(unsigned char *to, size_t content, const struct iovec *pieces)
+{
+    for (size_t there = 0; there < content; pieces++) {
+        size_t step = pieces->iov_len < content - there ? pieces->iov_len : content - there;
+        memcpy(to + there, pieces->iov_base, step);
+        there += step;
+    }
+}
+
+size_t ftc_seal_close(struct ftc_seal *seal, unsigned char *record, size_t content,
+                      const struct iovec *pieces)
+{
+    unsigned char *begin = record + FTC_SEAL_LENGTH_SIZE;
+    begin_record(seal, record, content);
+    if (seal->kind == FTC_TCP_SEAL_ENCRYPT) {
+        encrypt(&seal->gcm, begin, content, pieces);
+    } else {
+        copy(begin, content, pieces);
+        umac96_update(&seal->umac, content, begin);
+    }
+    end_record(seal, begin + content);
     return content + FTC_SEAL_OVERHEAD;
+}
+
+void ftc_seal_close_around(struct ftc_seal *seal, unsigned char length[FTC_SEAL_LENGTH_SIZE],
+                           const void *content, size_t size, unsigned char tag[FTC_SEAL_TAG_SIZE])
+{
+    assert(seal->kind == FTC_TCP_SEAL_AUTHENTICATE);
+    begin_record(seal, length, size);
+    umac96_update(&seal->umac, size, content);
+    end_record(seal, tag);
 }
 
 size_t ftc_seal_size(const unsigned char length[FTC_SEAL_LENGTH_SIZE])
@@ -83,20 +141,17 @@ size_t ftc_seal_size(const unsigned char length[FTC_SEAL_LENGTH_SIZE])
     return content >= 1 && content <= FTC_SEAL_CONTENT_MAX ? content + FTC_SEAL_OVERHEAD : 0;
 }
 
-bool ftc_seal_open(struct ftc_seal *seal, unsigned char *record, size_t size)
+bool ftc_seal_open(struct ftc_seal *seal, unsigned char *content, size_t size,
+                   const unsigned char tag[FTC_SEAL_TAG_SIZE])
 {
-    unsigned char tag[FTC_SEAL_TAG_SIZE], *begin = record + FTC_SEAL_LENGTH_SIZE;
-    size_t content = size - FTC_SEAL_OVERHEAD;
-    begin_record(seal);
-    if (seal->kind == FTC_TCP_SEAL_ENCRYPT) {
-        gcm_aes256_update(&seal->gcm, FTC_SEAL_LENGTH_SIZE, record);
-        gcm_aes256_decrypt(&seal->gcm, content, begin, begin);
-        gcm_aes256_digest(&seal->gcm, sizeof(tag), tag);
-    } else {
-        umac128_update(&seal->umac, FTC_SEAL_LENGTH_SIZE + content, record);
-        umac128_digest(&seal->umac, sizeof(tag), tag);
-    }
-    return memeql_sec(tag, begin + content, sizeof(tag)) != 0;
+    unsigned char length[FTC_SEAL_LENGTH_SIZE], right[FTC_SEAL_TAG_SIZE];
+    begin_record(seal, length, size);
+    if (seal->kind == FTC_TCP_SEAL_ENCRYPT)
+        gcm_aes256_decrypt(&seal->gcm, size, content, content);
+    else
+        umac96_update(&seal->umac, size, content);
+    end_record(seal, right);
+    return memeql_sec(right, tag, sizeof(right)) != 0;
 }
 
 void ftc_seal_erase(struct ftc_seal *seal)

@@ -1,7 +1,7 @@
 /*
  * The records of a sealed link (docs/design/tcp.md, "Seal"). No I/O.
  *
- * A record is the length of its content (u32), the content, and a tag of 16 bytes over both. The
+ * A record is the length of its content (u32), the content, and a tag of 12 bytes over both. The
  * number of the record in its direction is the nonce. So a record that is changed, repeated, moved
  * or left out has a wrong tag at the place where it is opened.
  */
@@ -13,16 +13,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "transport/tcp/protocol.h"
 
 #define FTC_SEAL_KEY_SIZE    32
 #define FTC_SEAL_LENGTH_SIZE 4
-#define FTC_SEAL_TAG_SIZE    16
+#define FTC_SEAL_TAG_SIZE    12
 #define FTC_SEAL_OVERHEAD    (FTC_SEAL_LENGTH_SIZE + FTC_SEAL_TAG_SIZE)
-#define FTC_SEAL_CONTENT_MAX 16384
+#define FTC_SEAL_CONTENT_MAX 65536
 #define FTC_SEAL_RECORD_MAX  (FTC_SEAL_CONTENT_MAX + FTC_SEAL_OVERHEAD)
-#define FTC_SEAL_RECORDS     (1ull << 22) /* of one key; docs/design/tcp.md has the reason */
+#define FTC_SEAL_RECORDS     (1ull << 20) /* of one key; docs/design/tcp.md has the reason */
 
 /* One direction of a link. Both ends have the same state after the same number of records. */
 struct ftc_seal {
@@ -31,7 +32,7 @@ struct ftc_seal {
     uint64_t rekey_every;                   /* records; tests make it smaller */
     unsigned char chain[FTC_SEAL_KEY_SIZE]; /* the next keys follow from it */
     union {
-        struct umac128_ctx umac;
+        struct umac96_ctx umac;
         struct gcm_aes256_ctx gcm;
     };
 };
@@ -40,17 +41,22 @@ struct ftc_seal {
 void ftc_seal_start(struct ftc_seal *seal, enum ftc_tcp_seal kind,
                     const unsigned char key[FTC_SEAL_KEY_SIZE]);
 
-/* The content, 1 to FTC_SEAL_CONTENT_MAX bytes, is behind the place of the length. Write length and
- * tag, and encrypt the content if the kind says so. Gives the bytes of the record. */
-size_t ftc_seal_close(struct ftc_seal *seal, unsigned char *record, size_t content);
+/* Make a record of the first `content` bytes of the pieces, 1 to FTC_SEAL_CONTENT_MAX. Gives the
+ * bytes of the record. */
+size_t ftc_seal_close(struct ftc_seal *seal, unsigned char *record, size_t content,
+                      const struct iovec *pieces);
+/* The same for a record whose content stays where it lies. Only the kind `authenticate`. */
+void ftc_seal_close_around(struct ftc_seal *seal, unsigned char length[FTC_SEAL_LENGTH_SIZE],
+                           const void *content, size_t size, unsigned char tag[FTC_SEAL_TAG_SIZE]);
 
 /* The bytes of the record that begins with this length. 0: no record begins so. */
 size_t ftc_seal_size(const unsigned char length[FTC_SEAL_LENGTH_SIZE]);
 
-/* Check the next record, of ftc_seal_size() bytes, and decrypt its content in its place. False: it
- * is not the record that the other end sealed. Nothing of it may be used then, and no further
- * record can be opened. */
-bool ftc_seal_open(struct ftc_seal *seal, unsigned char *record, size_t size);
+/* Check the next record, of which content and tag may lie apart, and decrypt its content in its
+ * place. `size` is that of the content, which the length gave. False: it is not the record that the
+ * other end sealed. Nothing of it may be used then, and no further record can be opened. */
+bool ftc_seal_open(struct ftc_seal *seal, unsigned char *content, size_t size,
+                   const unsigned char tag[FTC_SEAL_TAG_SIZE]);
 
 void ftc_seal_erase(struct ftc_seal *seal);
 

@@ -23,8 +23,8 @@ ssize_t ftc_tcp_sealed_receive(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
 void ftc_tcp_sealed_end(struct ftc_tcp *tcp, struct ftc_tcp_connection *connection);
 
 /* Of a link that is sealed. waits: are sealed bytes left to send? holds: can the next receive give
- * something without a read? emptied: was the socket empty after the last read, and all of it handed
- * out, but for a part of a record? */
+ * something without a read? emptied: was the socket empty after the last read, and is nothing left
+ * of what was read, not even a part of a record? */
 bool ftc_tcp_sealed_waits(const struct ftc_tcp_connection *link);
 bool ftc_tcp_sealed_holds(const struct ftc_tcp_connection *link);
 bool ftc_tcp_sealed_emptied(const struct ftc_tcp_connection *link);
