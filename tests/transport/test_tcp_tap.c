@@ -26,7 +26,8 @@ enum fault { FLIP, DROP, INSERT, REPEAT, SWAP, CUT, FAULTS };
 /* The bytes of one direction that are not passed on yet. */
 struct way {
     size_t begin, end;
-    int64_t calm; /* bytes until the next fault */
+    int64_t calm;  /* bytes until the next fault */
+    size_t passed; /* bytes */
     unsigned char bytes[2 * TAP_BYTES];
 };
 
@@ -40,6 +41,8 @@ static int link_count, listeners[2];
 static struct ftc_tcp_endpoint true_endpoint[2];
 static bool faulty;
 static int64_t longest_calm;
+/* Bytes of each direction of a connection that the tap passes on. It keeps the rest. */
+static size_t limit[2];
 static unsigned done[FAULTS];
 static struct test_random random_state;
 
@@ -122,6 +125,22 @@ static void do_fault(struct tap_link *link, struct way *way)
     }
 }
 
+static void tap_send(struct tap_link *link, int side)
+{
+    struct way *way = &link->way[side];
+    size_t there = way->end - way->begin, left = limit[side] - way->passed;
+    if (left == 0)
+        return;
+    ssize_t sent = send(link->fd[1 - side], way->bytes + way->begin, there < left ? there : left,
+                        MSG_NOSIGNAL);
+    if (sent > 0) {
+        way->begin += (size_t)sent;
+        way->passed += (size_t)sent;
+    } else if (errno != EAGAIN) {
+        tap_cut(link);
+    }
+}
+
 static void tap_pass(struct tap_link *link, int side)
 {
     struct way *way = &link->way[side];
@@ -141,14 +160,8 @@ static void tap_pass(struct tap_link *link, int side)
             do_fault(link, way);
         }
     }
-    if (link->fd[0] < 0 || way->begin == way->end)
-        return;
-    ssize_t sent =
-        send(link->fd[1 - side], way->bytes + way->begin, way->end - way->begin, MSG_NOSIGNAL);
-    if (sent > 0)
-        way->begin += (size_t)sent;
-    else if (errno != EAGAIN)
-        tap_cut(link);
+    if (link->fd[0] >= 0 && way->begin < way->end)
+        tap_send(link, side);
 }
 
 static void tap_turn(void)
@@ -175,6 +188,7 @@ static void begin_with(enum ftc_tcp_seal seal)
     struct ftc_tcp_setup tcp = tcp_usual();
     tcp.seal = seal;
     tcp.user_timeout_ms = 400; /* for what was dropped at the end of a record */
+    limit[0] = limit[1] = SIZE_MAX;
     random_state = test_random_start();
     for (int rank = 0; rank < 2; rank++) {
         tcp_join_as(rank, 2, &tcp);
@@ -206,6 +220,35 @@ static void stream_step(struct stream *stream, uint64_t total)
         stream->got++;
 }
 
+static void turn_both(uint64_t deadline, const char *hope)
+{
+    tap_turn();
+    tcp_turn();
+    ck_assert_msg(ftc_clock_now() < deadline, "in vain: %s", hope);
+}
+
+static void turn_until_settled(void)
+{
+    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    while (!ftc_tcp_settled(tcp_end[0]) || !ftc_tcp_settled(tcp_end[1]))
+        turn_both(deadline, "all is acknowledged");
+}
+
+static void take_from_0(uint64_t number, size_t size)
+{
+    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    while (!tcp_take(1, 0, number, size))
+        turn_both(deadline, "the message comes");
+}
+
+/* Rank 0 connects, so its bytes go the way 0 of the tap's first link. */
+static void connect_from_0(void)
+{
+    tcp_must_send(0, 1, 0, 100);
+    take_from_0(0, 100);
+    turn_until_settled();
+}
+
 /* Sends `total` messages each way. tcp_take() compares each byte. */
 static void send_both_ways(uint64_t total, bool until_done)
 {
@@ -222,11 +265,7 @@ static void send_both_ways(uint64_t total, bool until_done)
                       (unsigned long long)there.got, (unsigned long long)back.got,
                       (unsigned long long)total);
     }
-    while (!ftc_tcp_settled(tcp_end[0]) || !ftc_tcp_settled(tcp_end[1])) {
-        tap_turn();
-        tcp_turn();
-        ck_assert_msg(ftc_clock_now() < deadline, "not all was acknowledged");
-    }
+    turn_until_settled();
     ck_assert(!tcp_take(0, 1, 0, 0) && !tcp_take(1, 0, 0, 0));
 }
 
@@ -302,6 +341,83 @@ START_TEST(a_peer_whose_records_are_changed_is_unreachable)
 }
 END_TEST
 
+/* No byte counts before the tag of its record was checked, also where the record is read to the
+ * place of its message (rule S7). */
+START_TEST(bytes_without_their_tag_do_not_count)
+{
+    enum {
+        HEAD = 100,
+        FIRST = FTC_TCP_HEADER_SIZE + HEAD,
+        FRAME = 16,
+        RECORD = 65536,
+        PART = 30000
+    };
+    begin_with(kinds[_i]);
+    connect_from_0();
+    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    const struct ftc_tcp_peer *sender = ((struct ftc_tcp *)tcp_end[1])->peer[0];
+    struct way *way = &links[0]->way[0];
+    limit[0] = way->passed + FIRST + FRAME + RECORD + FRAME + PART;
+    tcp_must_send(0, 1, 1, 1 << 20);
+    while (way->passed < limit[0] || sender->coming == NULL || sender->used < HEAD + RECORD)
+        turn_both(deadline, "a record and a half come");
+    for (int i = 0; i < 100; i++)
+        turn_both(deadline, "");
+    ck_assert_uint_eq(sender->used, HEAD + RECORD);
+    way->bytes[way->begin] ^= 1;
+    limit[0] = SIZE_MAX;
+    take_from_0(1, 1 << 20);
+    ck_assert_uint_eq(ftc_tcp_count(tcp_end[1], FTC_TCP_FORGED), 1);
+    end();
+}
+END_TEST
+
+/* The part came with the record before it, in one read (rule S9). */
+START_TEST(the_rest_of_a_record_is_awaited_only_for_a_time)
+{
+    begin_with(kinds[_i]);
+    connect_from_0();
+    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    struct way *way = &links[0]->way[0];
+    limit[0] = way->passed;
+    tcp_must_send(0, 1, 1, 100);
+    tcp_must_send(0, 1, 2, 100);
+    tap_turn();
+    limit[0] += (way->end - way->begin) / 2 + 20;
+    while (ftc_tcp_broken_since(tcp_end[1], 0) == 0)
+        turn_both(deadline, "the link is given up");
+    limit[0] = SIZE_MAX;
+    take_from_0(1, 100);
+    take_from_0(2, 100);
+    end();
+}
+END_TEST
+
+/* The tap passes the handshake and the listener's first record, so the link is proven each time.
+ * Nothing that waits gets through (rule S8). */
+START_TEST(a_peer_whose_links_break_after_their_first_record_is_unreachable)
+{
+    begin_with(kinds[_i]);
+    limit[0] = FTC_TCP_HELLO_SIZE + FTC_TCP_PROOF_BYTES;
+    limit[1] = FTC_TCP_ANSWER_SIZE + FTC_TCP_VERDICT_SIZE + 16 + FTC_TCP_HEADER_SIZE;
+    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    tcp_must_send(0, 1, 0, 100);
+    while (ftc_transport_tcp.unreachable(tcp_end[0], 0, ftc_clock_now() - FTC_NS_PER_S) < 0) {
+        turn_both(deadline, "it counts as unreachable");
+        for (int i = 0; i < link_count; i++)
+            if (links[i]->fd[0] >= 0 && links[i]->way[1].passed == limit[1]) {
+                tcp_turn(); /* rank 0 opens the record */
+                tap_cut(links[i]);
+            }
+    }
+    limit[0] = limit[1] = SIZE_MAX;
+    take_from_0(0, 100);
+    turn_until_settled();
+    ck_assert_uint_eq(ftc_tcp_broken_since(tcp_end[0], 1), 0);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("transport/tcp tap");
@@ -310,6 +426,10 @@ int main(void)
     tcase_add_loop_test(tcase, faults_at_every_few_bytes_are_a_cut, 0, 2);
     tcase_add_loop_test(tcase, a_tap_that_only_passes_on_breaks_nothing, 0, 3);
     tcase_add_loop_test(tcase, a_peer_whose_records_are_changed_is_unreachable, 0, 2);
+    tcase_add_loop_test(tcase, bytes_without_their_tag_do_not_count, 0, 2);
+    tcase_add_loop_test(tcase, the_rest_of_a_record_is_awaited_only_for_a_time, 0, 2);
+    tcase_add_loop_test(tcase, a_peer_whose_links_break_after_their_first_record_is_unreachable, 0,
+                        2);
     suite_add_tcase(suite, tcase);
     test_seed_announce();
     return test_suite_run(suite);

@@ -44,6 +44,7 @@
 #define FTC_TCP_HALF_OPEN_ADDRESS 64
 #define FTC_TCP_HANDSHAKE_NS      (5 * FTC_NS_PER_S)
 #define FTC_TCP_USER_TIMEOUT_NS   (10 * FTC_NS_PER_S)
+#define FTC_TCP_STANDS_NS         FTC_NS_PER_S /* a link that is so old is no broken one */
 #define FTC_TCP_ACK_NS            (5 * FTC_NS_PER_MS)
 #define FTC_TCP_ACK_BYTES         (256u << 10)
 #define FTC_TCP_ACK_MESSAGES      32
@@ -101,10 +102,11 @@ struct ftc_tcp_peer {
     bool damaged, reported; /* as in struct ftc_shm_peer */
 
     struct ftc_tcp_connection *link, *dial;
-    unsigned attempts;     /* attempts that failed since a link last carried something */
-    uint64_t retry_at;     /* when to connect again; 0: no attempt is planned */
-    uint64_t broken_since; /* since when it is unreachable; 0: it is not */
-    uint64_t linked_at;    /* when the last link came up; 0: none ever did */
+    unsigned attempts;         /* attempts that failed since a link last carried something */
+    uint64_t retry_at;         /* when to connect again; 0: no attempt is planned */
+    uint64_t broken_since;     /* since when it is unreachable; 0: it is not */
+    uint64_t linked_at;        /* when the last link came up; 0: none ever did */
+    struct ftc_tcp_place told; /* where the peer said it goes on, when the last link came up */
     enum ftc_reach reach;
     uint64_t reach_by; /* try to reach it until then, even with nothing to send; 0: nobody asks */
 
@@ -265,8 +267,13 @@ int ftc_tcp_listen(struct ftc_tcp *tcp);
  * FTC_ERR_NOMEM. */
 int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
                     struct ftc_tcp_connection *connection, const struct ftc_tcp_place *place);
-/* The link has carried something, so the peer is reachable. */
+/* The link has carried something. So the peer is reachable, unless the link is sealed and messages
+ * wait (docs/design/tcp.md, rule S8). */
 void ftc_tcp_link_proven(struct ftc_tcp_peer *peer);
+/* Some of what waited has got through to the peer. */
+void ftc_tcp_got_through(struct ftc_tcp_peer *peer);
+/* Is there a link that has stood for so long since its first bytes? */
+bool ftc_tcp_link_stands(const struct ftc_tcp_peer *peer, uint64_t now, uint64_t long_ns);
 /* The place at which this end goes on. */
 struct ftc_tcp_place ftc_tcp_link_place(const struct ftc_tcp_peer *peer);
 /* The link is lost, for the reason `why`. It is made again if it is wanted. */

@@ -25,6 +25,10 @@ int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
     connection->frame = FTC_TCP_READ_SIZE;
     peer->link = connection;
     peer->linked_at = ftc_clock_now();
+    if (connection->sealed != NULL &&
+        (place->expected != peer->told.expected || place->offset != peer->told.offset))
+        ftc_tcp_got_through(peer);
+    peer->told = *place;
     if (!ftc_tcp_queue_resume(&peer->out, place->expected, place->offset)) {
         int rc = ftc_error_set(FTC_ERR_PROTO,
                                "rank %d goes on at message %llu, which it cannot have reached",
@@ -41,7 +45,18 @@ void ftc_tcp_link_proven(struct ftc_tcp_peer *peer)
 {
     peer->link->proven = true;
     peer->attempts = 0;
+    if (peer->link->sealed == NULL || peer->out.first == NULL)
+        ftc_tcp_got_through(peer);
+}
+
+void ftc_tcp_got_through(struct ftc_tcp_peer *peer)
+{
     peer->broken_since = 0;
+}
+
+bool ftc_tcp_link_stands(const struct ftc_tcp_peer *peer, uint64_t now, uint64_t long_ns)
+{
+    return peer->link != NULL && peer->link->proven && now >= peer->linked_at + long_ns;
 }
 
 void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
@@ -55,7 +70,8 @@ void ftc_tcp_link_drop(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const char *why)
 {
-    bool proven = peer->link->proven;
+    uint64_t now = ftc_clock_now();
+    bool proven = peer->link->proven, stood = ftc_tcp_link_stands(peer, now, FTC_TCP_STANDS_NS);
     ftc_tcp_link_drop(tcp, peer);
     if (peer->closed) {
         ftc_tcp_coming_drop(peer);
@@ -63,8 +79,8 @@ void ftc_tcp_link_lost(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, const cha
     }
     if (!proven)
         peer->attempts++;
-    if (peer->broken_since == 0)
-        peer->broken_since = ftc_clock_now();
+    if (peer->broken_since == 0 || stood)
+        peer->broken_since = now;
     /* A connection that ends while nothing is under way is normal: this is how a rank leaves. So it
      * is not logged. */
     if (peer->out.first != NULL || peer->coming != NULL)

@@ -65,10 +65,13 @@ static int take_header(const struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     if (rc != 0)
         return rc;
     link->begin += FTC_TCP_HEADER_SIZE;
+    const struct ftc_tcp_message *waited = peer->out.first;
     if (!ftc_tcp_queue_acknowledge(&peer->out, header.expected))
         return ftc_error_set(FTC_ERR_PROTO,
                              "rank %d acknowledges messages up to %llu, which were not sent",
                              peer->rank, (unsigned long long)header.expected);
+    if (peer->out.first != waited)
+        ftc_tcp_got_through(peer);
     if ((header.flags & FTC_TCP_MESSAGE) != 0)
         rc = take_message_header(tcp, peer, &header);
     return rc != 0 ? rc : 1;

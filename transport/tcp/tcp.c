@@ -193,12 +193,15 @@ uint64_t ftc_tcp_broken_since(const struct ftc_transport *transport, int rank)
 int ftc_tcp_unreachable(const struct ftc_transport *transport, int from, uint64_t since_ns)
 {
     const struct ftc_tcp *tcp = (const struct ftc_tcp *)transport;
+    uint64_t now = ftc_clock_now(), span = now > since_ns ? (now - since_ns) / 4 : 0;
+    uint64_t stands_ns = span < FTC_TCP_STANDS_NS ? span : FTC_TCP_STANDS_NS;
     int lowest = -1;
 
     for (int i = 0; i < tcp->met_count; i++) {
         const struct ftc_tcp_peer *peer = tcp->peer[tcp->met[i]];
         if (peer->rank >= from && (lowest < 0 || peer->rank < lowest) && peer->broken_since != 0 &&
-            peer->broken_since <= since_ns && has_unacknowledged(peer))
+            peer->broken_since <= since_ns && has_unacknowledged(peer) &&
+            !ftc_tcp_link_stands(peer, now, stands_ns))
             lowest = peer->rank;
     }
     return lowest;
