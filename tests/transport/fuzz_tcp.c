@@ -130,15 +130,17 @@ static bool opens(struct ftc_seal *in, unsigned char *record, size_t size)
 }
 
 /* Opens what the input says is a record, and then the true one. The true record must come out as it
- * went in, if nothing was opened before it; nothing else may come out. */
+ * went in, if nothing was opened before it; nothing else may come out. The key follows from the
+ * input: the fuzzer learns records from the comparison, and none of another input may open. */
 static void fuzz_seal(const uint8_t *data, size_t size)
 {
-    static const unsigned char key[FTC_SEAL_KEY_SIZE] = "a key of thirty-two bytes, or so";
+    unsigned char key[FTC_SEAL_KEY_SIZE];
     static unsigned char record[FTC_SEAL_RECORD_MAX], sealed[FTC_SEAL_RECORD_MAX],
         value[FTC_SEAL_CONTENT_MAX];
     enum ftc_tcp_seal kind = size % 2 == 0 ? FTC_TCP_SEAL_AUTHENTICATE : FTC_TCP_SEAL_ENCRYPT;
     size_t content = size > 0 && size < FTC_SEAL_CONTENT_MAX ? size : 1;
     struct ftc_seal out, in;
+    fill(key, sizeof(key), data, size);
     ftc_seal_start(&out, kind, key);
     ftc_seal_start(&in, kind, key);
     fill(value, content, data, size);
