@@ -8,9 +8,9 @@
  * vector, which says how many news of each origin this node has, and answers with those that it
  * lacks.
  *
- * Promise. What one node has taken, all take that live and can talk with their neighbours in the
- * ring, whichever nodes die meanwhile. If nodes die or are cut off that are not known to be gone,
- * nobody waits until they are, if they are neighbours in the ring.
+ * Promise. News that one node has taken are taken by all nodes that live and can talk with their
+ * neighbours in the ring, whichever nodes die meanwhile. Nodes may die, or be cut off, and not
+ * be known to be gone. If these nodes follow one another in the ring, nobody waits until they are.
  * Costs. For each news a node sends at most log2(n) + 2 messages, log2(n) rounded up. If nobody
  * dies, the longest way has log2(n) messages.
  *

@@ -25,14 +25,14 @@ struct wires {
     struct wire *to;
 };
 
-/* What goes to a rank. `bytes` 0: nothing. */
+/* Bytes that go to a rank. `bytes` 0: none. */
 struct outgoing {
     int to;
     const void *data;
     size_t bytes;
 };
 
-/* What comes from a rank: doubles, which are added to `own` if it is not NULL. */
+/* Doubles that come from a rank, and are added to `own` if it is not NULL. */
 struct incoming {
     int from;
     double *into;

@@ -23,7 +23,7 @@ struct ftc_large_hop {
     uint32_t hop;
 };
 
-/* What is known of a place in this row. */
+/* A place in this row. */
 struct ftc_large_ring_mate {
     bool posted; /* its input is in its area */
     bool ready;  /* what it shares was copied */
@@ -50,7 +50,7 @@ struct ftc_ring_reduce {
     struct ftc_large_ring_mate mate[];
 };
 
-/* What ftc_large_exchange_ops have. */
+/* The functions of this name in ftc_large_exchange_ops. */
 int ftc_large_ring_create(struct ftc_large_exchange **out,
                           const struct ftc_large_exchange_settings *settings);
 void ftc_large_ring_destroy(struct ftc_large_exchange *exchange);

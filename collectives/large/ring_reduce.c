@@ -311,7 +311,9 @@ static int take_block(struct ftc_ring_reduce *ring, int from, const struct ftc_l
     struct ftc_large_ring_block *block = &ring->block[tag->block];
     bool ready = ring->unposted == 0 || FTC_LARGE_MUTATED(UNPOSTED);
 
-    if (!block->whole && is_hop(ring, ftc_large_ring_result(ring, block), from, tag->hop))
+    bool passed = ready && block->gathered == ftc_large_ring_gathers(ring, block);
+
+    if (passed && !block->whole && is_hop(ring, ftc_large_ring_result(ring, block), from, tag->hop))
         return take_result(ring, tag->block, value);
     int step = step_of(ring, from, tag);
     if (step < 0)

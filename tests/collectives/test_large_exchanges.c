@@ -444,6 +444,27 @@ START_TEST(what_is_not_awaited_is_refused)
 }
 END_TEST
 
+/* Block 0 has to pass rank 2 before rank 1 can have its result. */
+START_TEST(a_result_without_the_sum_of_this_rank_is_refused)
+{
+    struct net *net = net_new(3);
+    int i = 0;
+
+    net_call(net, FTC_CALL_ALLREDUCE, -1, 30);
+    net_create(net, 1, 10);
+    net_start(net);
+    while (net->packet[i].to != 2 || net->packet[i].tag.block != 0)
+        ck_assert_int_lt(++i, net->packets);
+    struct packet result = net->packet[i];
+    ck_assert_uint_eq(result.tag.hop, 0);
+    result.tag.hop = 3;
+    ck_assert_int_eq(net_give(net, &result), FTC_ERR_PROTO);
+    ck_assert_int_eq(net_give(net, &net->packet[i]), FTC_SUCCESS);
+    ck_assert_int_eq(net_give(net, &result), FTC_SUCCESS);
+    net_free(net);
+}
+END_TEST
+
 START_TEST(settings_that_make_no_sense_are_refused)
 {
     static const int rank[2] = {0, 1};
@@ -511,6 +532,7 @@ int main(void)
     tcase_add_test(tcase, blocks_are_as_large_as_is_wanted);
     tcase_add_test(tcase, the_result_may_go_where_the_input_was);
     tcase_add_test(tcase, what_is_not_awaited_is_refused);
+    tcase_add_test(tcase, a_result_without_the_sum_of_this_rank_is_refused);
     tcase_add_test(tcase, settings_that_make_no_sense_are_refused);
     tcase_add_test(tcase, not_every_call_has_an_exchange);
     suite_add_tcase(suite, tcase);
