@@ -106,6 +106,7 @@ struct ftc_member_settings {
     int nodes;
     const int *first_ranks;
     uint64_t levels_most; /* bytes of the largest value that goes over two levels */
+    bool levels_plain;    /* a reduce over two levels is a plain one: its senders do not wait */
 };
 
 #endif

@@ -77,6 +77,11 @@
     X(SETTLE_BY_NODES,                                                                             \
       "two levels: forget D when a broadcast's later ballot has collected from nodes")             \
     X(ROOT_NOT_FIRST, "two levels: the lowest rank acts for its node though the root lives there") \
+    X(SUMS_TWICE, "sums: the root takes those of a delegate and of its successor")                 \
+    X(SUMS_OF_ANOTHER, "sums: the root takes those of an earlier reduce")                          \
+    X(SUMS_OF_DELEGATES, "sums: a node is written off when its delegate has failed")               \
+    X(SUMS_FIRST_SENDER, "sums: TAKEN goes to the rank whose sum came first")                      \
+    X(SUMS_UNANSWERED, "sums: one that comes after the delivery is not answered")                  \
     /* of gossip: tests/sim/test_gossip_mutation.c finds these four */                             \
     X(HEAL_WHEN_NOTHING_WAITS, "gossip: a corrupt flow is not healed while other messages wait")   \
     X(NO_ANSWER_WHILE_CORRUPT, "gossip: a rank that asks does not answer a question")              \

@@ -12,6 +12,8 @@ static const struct ftc_collector *collector_of(const struct ftc_member *m,
 {
     const struct ftc_ballot *b = &op->ballot;
 
+    if (op->sums)
+        return &ftc_collector_sums;
     if (op->exchanges && b->id.i == 0 && b->id.s == 0)
         return &ftc_collector_exchange;
     if (ftc_collects_directly(&m->set, b->size))

@@ -155,6 +155,7 @@ static int begin(struct ftc_member *m, const struct ftc_call *call, struct ftc_o
         return rc;
     op->epoch = m->epoch;
     op->levels = ftc_member_two_levels(m, &call->signature);
+    op->sums = ftc_member_sums(m, &call->signature);
     struct ftc_view *participants =
         op->levels ? ftc_levels_delegates(m, call->signature.root) : op->view;
     *out = op;
@@ -182,9 +183,12 @@ int ftc_member_begin_call(struct ftc_member *m, const struct ftc_call *call)
     ftc_settling_note_call(m, false);
     if (call->signature.root >= 0 && ftc_set_has(&m->agreed, call->signature.root))
         return call_without_root(m, call);
+    if (ftc_member_sums(m, &call->signature) && call->signature.root != m->set.self)
+        return ftc_sums_pass(m, (int)call->signature.root);
     int rc = begin(m, call, &op);
     if (rc == 0)
-        ftc_settling_note_call(m, ftc_operation_plain_reduce(op) && op->ballot.position == 0);
+        ftc_settling_note_call(m, ftc_operation_plain_reduce(op) && !op->levels &&
+                                      op->ballot.position == 0);
     if (rc == 0 && !op->ballot.collects && op->ballot.position == 0)
         rc = ftc_collect_decide(m, op); /* a broadcast's root sends DECIDE straight away */
     return rc == 0 ? ftc_receive_kept(m, op->k, op) : rc;

@@ -21,6 +21,8 @@ static int reduce_deliver(struct ftc_member *m, struct ftc_operation *op, int st
     const struct ftc_value *result = status == FTC_SUCCESS ? &op->ballot.sum.value : &none;
     int rc = ftc_member_deliver(m, op, status, NULL, result);
 
+    if (rc == 0)
+        rc = ftc_sums_answer(m, op);
     if (status == FTC_SUCCESS)
         ftc_operation_free_before(m, op->k);
     ftc_operation_free(m, op);

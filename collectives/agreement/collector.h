@@ -29,7 +29,7 @@ struct ftc_collector {
     int (*take)(struct ftc_member *m, struct ftc_operation *op, int from, struct ftc_message *tree);
 };
 extern const struct ftc_collector ftc_collector_exchange, ftc_collector_direct, ftc_collector_vote,
-    ftc_collector_tree;
+    ftc_collector_tree, ftc_collector_sums;
 
 /* contribution.c: what collectors share */
 int ftc_contribution_send(struct ftc_member *m, struct ftc_operation *op, int to,
@@ -80,6 +80,14 @@ int ftc_tree_choose(struct ftc_member *m, struct ftc_operation *op);
 void ftc_tree_tick(struct ftc_member *m, struct ftc_operation *op, uint64_t passed_ns);
 /* c_b: the sum is complete. */
 int ftc_tree_complete(struct ftc_member *m, struct ftc_operation *op);
+
+/* sums.c: reduces over two levels whose senders go on (nodes.md, S1 to S8) */
+int ftc_sums_receive(struct ftc_member *m, struct ftc_operation *op, int from);
+/* The root has delivered: S6. Does nothing for other operations. */
+int ftc_sums_answer(struct ftc_member *m, const struct ftc_operation *op);
+int ftc_sums_pass(struct ftc_member *m, int root); /* S2: the call of a rank that is not the root */
+/* Takes in m->scratch, a TAKEN or a message of an operation of which this rank keeps no state. */
+int ftc_sums_receive_late(struct ftc_member *m, int from);
 
 /* vote.c: rule 2, "Vote" */
 /* Does the vote compare the results of such calls, if there are enough participants? */

@@ -82,6 +82,8 @@ static void add_awaited(const struct digest *d, const struct ftc_awaited *list, 
     for (int i = 0; i < count; i++) {
         add_number(d, (uint64_t)list[i].arrived | (uint64_t)list[i].written_off << 1 |
                           (uint64_t)list[i].failure_free << 2);
+        if (d->member->set.levels_plain) /* sums.c: the rank that has sent */
+            add_number(d, (uint64_t)list[i].rank);
         if (list[i].arrived)
             add_contribution(d, &list[i].contribution);
         if (list[i].list != NULL)

@@ -109,6 +109,7 @@ struct ftc_operation {
                                     * asks for it */
     bool checked : 1;              /* values and messages carry checksums */
     bool levels : 1;               /* two levels: delegates of the nodes take part */
+    bool sums : 1;                 /* two levels: a plain reduce (sums.c) */
     bool returned : 1;             /* delivered to the caller */
     struct ftc_set missing;        /* two levels: ranks of this node without a post */
     struct ftc_decision *decision; /* D once delivered; NULL for a plain reduce */
@@ -307,6 +308,11 @@ bool ftc_levels_is_delegate(const struct ftc_member *m, const struct ftc_operati
 int ftc_levels_learn_before(struct ftc_member *m, const struct ftc_operation *op, int delegate);
 /* Is a participant known to have failed whose node still has live ranks? */
 bool ftc_levels_lost_a_delegate(const struct ftc_member *m, const struct ftc_operation *op);
+/* Does a rank on the node of `rank` live? */
+bool ftc_levels_survives(const struct ftc_member *m, const struct ftc_operation *op, int rank);
+bool ftc_levels_same_node(const struct ftc_member *m, int a, int b);
+/* Does the set name ranks of the node of `rank` alone, and not `rank`? */
+bool ftc_levels_names_node(const struct ftc_member *m, int rank, const struct ftc_set *set);
 /* Do these participants contain at most one rank of each node? */
 bool ftc_levels_one_of_each(const struct ftc_member *m, const struct ftc_set *participants);
 /* Do these participants contain a rank that comes before this rank on its node? */

@@ -141,8 +141,7 @@ int ftc_levels_learn_before(struct ftc_member *m, const struct ftc_operation *op
     return 0;
 }
 
-/* Does a rank on the node of `rank` live? */
-static bool survives(const struct ftc_member *m, const struct ftc_operation *op, int rank)
+bool ftc_levels_survives(const struct ftc_member *m, const struct ftc_operation *op, int rank)
 {
     int other = ftc_set_next(&op->view->set, first_of(m, rank)), end = end_of(m, rank);
 
@@ -161,9 +160,22 @@ bool ftc_levels_lost_a_delegate(const struct ftc_member *m, const struct ftc_ope
     for (int rank = ftc_set_next(participants, 0); rank >= 0;
          rank = ftc_set_next(participants, rank + 1))
         if ((ftc_knows_failed(m, rank) || ftc_set_has(&op->ballot.info.list, rank)) &&
-            survives(m, op, rank))
+            ftc_levels_survives(m, op, rank))
             return true;
     return false;
+}
+
+bool ftc_levels_same_node(const struct ftc_member *m, int a, int b)
+{
+    return node_of(m, a) == node_of(m, b);
+}
+
+bool ftc_levels_names_node(const struct ftc_member *m, int rank, const struct ftc_set *set)
+{
+    int first = ftc_set_next(set, 0), end = end_of(m, rank);
+
+    return (first < 0 || first >= first_of(m, rank)) && ftc_set_next(set, end) < 0 &&
+           !ftc_set_has(set, rank);
 }
 
 bool ftc_levels_one_of_each(const struct ftc_member *m, const struct ftc_set *participants)

@@ -182,14 +182,16 @@ static int receive(struct ftc_member *m, int from, struct ftc_buffer *buffer, bo
     m->looked = *ftc_message_value(&m->scratch);
     uint64_t k = m->scratch.op, next = first_to_keep(m, k);
     struct ftc_operation *op = ftc_operation_find(m, k);
+    if (op == NULL && k < m->next_op && ftc_member_busy(m) && FTC_MUTATED(SUMS_OF_ANOTHER))
+        op = m->newest;
     if (op == NULL && k == m->settling.open)
         rc = ftc_settlement_open(m, &op);
     if (op != NULL)
         rc = rc == 0 ? ftc_receive_judge(m, op, from, datagram) : rc;
-    else if (rc == 0 && k >= next)
+    else if (rc == 0 && k >= next && m->scratch.kind != FTC_MESSAGE_TAKEN)
         rc = ftc_receive_keep(m, k, k - next, from, datagram, buffer);
-    else
-        ftc_rule_taken(m, FTC_RULE_DROP_FREED);
+    else if (rc == 0)
+        rc = ftc_sums_receive_late(m, from);
     ftc_contribution_drop(&m->scratch.contribution);
     return unless_fenced(rc == 0 && op != NULL ? settle(m, k) : rc);
 }
@@ -292,6 +294,8 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
     m->group_room = settings->f + 2 > settings->direct ? settings->f + 2 : settings->direct;
     if (m->group_room < ftc_exchange_partners(settings->doubling))
         m->group_room = ftc_exchange_partners(settings->doubling);
+    if (settings->levels_plain && m->group_room < settings->nodes)
+        m->group_room = settings->nodes;
     m->child_room =
         settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
     if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||

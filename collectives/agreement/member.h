@@ -46,6 +46,8 @@ enum ftc_output_kind {
     FTC_OUTPUT_MISMATCH,
     /* A settlement is delivered (agreement.md, rule 9): `op` and `decision` say which. For logs. */
     FTC_OUTPUT_SETTLED,
+    /* Two levels: root `to` has the sum of this node for reduce `op` (nodes.md, S6). */
+    FTC_OUTPUT_TAKEN,
 };
 
 struct ftc_output {
@@ -132,6 +134,8 @@ enum ftc_rule {
     FTC_RULE_CALLED_BALLOT,
     /* Two levels: did not decide, since a node with live ranks would have been left out. */
     FTC_RULE_RETRY_NODE,
+    FTC_RULE_SUM,         /* two levels: sent the sum of its node for a plain reduce */
+    FTC_RULE_TAKEN_AGAIN, /* two levels: answered the sum of a reduce that it had delivered */
     FTC_RULES_COUNT
 };
 const char *ftc_rule_name(enum ftc_rule rule); /* "keep early", ... */
@@ -246,6 +250,14 @@ int ftc_member_adopt(struct ftc_member *member, uint64_t op, struct ftc_decision
 void ftc_member_one_level(struct ftc_member *member);
 /* Does such a call go over two levels? The answer is the same at all members. */
 bool ftc_member_two_levels(const struct ftc_member *member, const struct ftc_signature *signature);
+/* Two levels: if such a call were the next one, would it be a plain reduce (nodes.md, S1 to S8)?
+ * Each rank but the root posts before it makes this call, which is then delivered at once. */
+bool ftc_member_sums(const struct ftc_member *member, const struct ftc_signature *signature);
+/* Sends the sum of this node for plain reduce `op` to its root (S3, S4). This rank has called it,
+ * and the engine says when the sum goes. `epoch` is that of the post of this rank, `input` has the
+ * combined posts, and `missing`, which is not NULL, names the ranks without one. FTC_ERR_NOMEM. */
+int ftc_member_sum(struct ftc_member *member, uint64_t op, struct ftc_epoch epoch,
+                   const struct ftc_call *call);
 /* Two levels: if such a call were the next one, would the delegate wait for the posts of all ranks
  * of its node? It would for all calls but the broadcasts that have no reduce. */
 bool ftc_member_gathers(const struct ftc_member *member, const struct ftc_signature *signature);

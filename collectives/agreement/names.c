@@ -21,6 +21,7 @@ const char *ftc_message_kind_name(enum ftc_message_kind kind)
         [FTC_MESSAGE_POKE] = "POKE",
         [FTC_MESSAGE_PULL] = "PULL",
         [FTC_MESSAGE_FRAGMENT] = "FRAGMENT",
+        [FTC_MESSAGE_TAKEN] = "TAKEN",
         [FTC_MESSAGE_GOSSIP] = "GOSSIP",
         [FTC_MESSAGE_SETTLE] = "SETTLEMENT",
     };
@@ -85,6 +86,8 @@ const char *ftc_rule_name(enum ftc_rule rule)
         [FTC_RULE_TAKE_OVER] = "take over",
         [FTC_RULE_CALLED_BALLOT] = "called for a ballot",
         [FTC_RULE_RETRY_NODE] = "retry for a node",
+        [FTC_RULE_SUM] = "send the sum of a node",
+        [FTC_RULE_TAKEN_AGAIN] = "answer a sum again",
     };
 
     return NAME_OF(names, rule);

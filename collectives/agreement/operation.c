@@ -98,7 +98,7 @@ int ftc_operation_new(struct ftc_member *m, uint64_t k, const struct ftc_call *c
     op->call = *call;
     op->view = ftc_view_ref(view);
     op->lead = 0;
-    op->levels = op->first_collects = op->exchanges = op->returned = false;
+    op->levels = op->sums = op->first_collects = op->exchanges = op->returned = false;
     op->asks = !ftc_op_is_settlement(k);
     op->checked = ftc_integrity_checks(m, &call->signature);
     op->poked = 0;
@@ -168,7 +168,7 @@ struct ftc_operation *ftc_operation_find(const struct ftc_member *m, uint64_t k)
 
 bool ftc_operation_plain_reduce(const struct ftc_operation *op)
 {
-    return ftc_call_to_root(op->call.signature.kind) && !op->levels;
+    return ftc_call_to_root(op->call.signature.kind) && (!op->levels || op->sums);
 }
 
 int ftc_operation_coordinator(const struct ftc_operation *op, uint32_t i)

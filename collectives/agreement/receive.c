@@ -341,6 +341,8 @@ static int judge_equal(struct ftc_member *m, struct ftc_operation *op, int from,
     struct ftc_ballot *b = &op->ballot;
     struct ftc_message *message = &m->scratch;
 
+    if (op->sums)
+        return ftc_sums_receive(m, op, from);
     if (op->levels && (b->position < 0 || !ftc_set_has(&b->participants->set, from)))
         return FTC_ERR_PROTO;
     switch (message->kind) {

@@ -3,11 +3,20 @@
 
 #include <assert.h>
 
-#define PLACES 2 /* decision words of a node; the fewest that suffice */
+#define PLACES 2 /* for words and for posts; the fewest that suffice */
 
-enum { POSTS, WRITING, WORDS, KNOWN = WORDS + 4 * PLACES, EPOCHS = KNOWN + 2, LAST = EPOCHS + 2 };
+enum {
+    POSTS,
+    WRITING,
+    WORDS,
+    KNOWN = WORDS + 4 * PLACES,
+    LATEST = KNOWN + 2,
+    LAST = LATEST + 4 * PLACES,
+    SENT = LAST + 4,
+    TAKEN = SENT + 2
+};
 
-_Static_assert(LAST + 4 == FTC_EXPLORE_BOARD_WORDS, "board.h says how many there are");
+_Static_assert(TAKEN + 2 == FTC_EXPLORE_BOARD_WORDS, "board.h says how many there are");
 
 static uint32_t get(const struct ftc_exploration *x, const struct ftc_state *state, int first,
                     int bits, int index)
@@ -70,6 +79,8 @@ static int node_of(const struct ftc_exploration *x, int rank)
 
 /* --- what can be done --- */
 
+static bool may_overwrite(const struct ftc_exploration *x, const struct ftc_state *state, int rank);
+
 bool ftc_explore_board_writes(const struct ftc_exploration *x, const struct ftc_state *state,
                               int rank)
 {
@@ -83,6 +94,7 @@ bool ftc_explore_board_posts(const struct ftc_exploration *x, const struct ftc_s
 
     return !h->under_way && posts(x, state, rank) == h->called &&
            ftc_explore_board_takes(x, state, rank) &&
+           (x->limits->overwrites || may_overwrite(x, state, rank)) &&
            (!ftc_explore_board_writes(x, state, rank) || x->limits->late_word);
 }
 
@@ -121,14 +133,23 @@ static int operation_before(const struct ftc_exploration *x, const struct ftc_st
     return op;
 }
 
-/* A post of another epoch does not count: the rank that made it is dead (agreement.md, rule 0). */
-static bool has_post(const struct ftc_exploration *x, const struct ftc_state *state, int rank,
-                     int of)
+/* The epoch of the post of `rank` for `op`; -1: there is none, or `rank` has written over it. */
+static int epoch_of(const struct ftc_exploration *x, const struct ftc_state *state, int rank,
+                    int op)
 {
-    const struct ftc_local_state *mine = &x->local.state[state->word[rank]];
+    uint32_t post = get(x, state, LATEST, 16, rank * PLACES + op % PLACES);
 
-    return posts(x, state, of) > mine->history.called &&
-           (get(x, state, EPOCHS, 8, of) == mine->epoch || x->limits->no_epoch);
+    return post >> 8 == (uint32_t)op + 1 ? (int)(post & 0xff) : -1;
+}
+
+/* Is the post of `rank` for `op` there? A post of another epoch does not count: the rank that made
+ * it is dead (agreement.md, rule 0). */
+static bool has_post(const struct ftc_exploration *x, const struct ftc_state *state, int rank,
+                     int op, int epoch)
+{
+    int found = epoch_of(x, state, rank, op);
+
+    return found >= 0 && (found == epoch || x->limits->no_epoch);
 }
 
 bool ftc_explore_board_gathers(const struct ftc_exploration *x, const struct ftc_state *state,
@@ -141,8 +162,9 @@ bool ftc_explore_board_gathers(const struct ftc_exploration *x, const struct ftc
     const struct ftc_local_state *mine = &x->local.state[state->word[rank]];
     bool gathers = gathers_all(x, state, rank);
     int before = operation_before(x, state, rank);
+    int op = mine->history.called;
     for (int r = first[0]; r < first[1]; r++) {
-        bool there = gathers ? has_post(x, state, rank, r)
+        bool there = gathers ? has_post(x, state, r, op, mine->epoch)
                              : posts(x, state, r) > before || x->limits->far_ahead;
         if (!there && !ftc_mask_has(mine->known, r))
             return false;
@@ -192,18 +214,140 @@ bool ftc_explore_board_busy(const struct ftc_exploration *x, const struct ftc_st
            (ftc_explore_board_writes(x, state, rank) && !x->limits->late_word);
 }
 
+/* --- reduces whose senders go on (nodes.md, S1 to S8) --- */
+
+/* Is it delivered at `rank`, and does that show that every live rank has called it? */
+static bool has_collected(const struct ftc_exploration *x, const struct ftc_local_history *h,
+                          int op)
+{
+    return op < h->called - h->under_way &&
+           !ftc_call_table[x->local.program->operation[op].kind].rooted;
+}
+
+/* S7: may somebody still need the post of `rank` for `op`, as far as `rank` knows? */
+static bool is_needed(const struct ftc_exploration *x, const struct ftc_state *state, int rank,
+                      int op)
+{
+    const struct ftc_local_state *mine = &x->local.state[state->word[rank]];
+
+    if (op < mine->history.forgotten || !ftc_local_sums(&x->local, op) ||
+        !takes(x, op, mine->history.agreed[op]))
+        return false;
+    int root = x->local.program->operation[op].root;
+    for (int later = op + 1; later < mine->history.called; later++)
+        if (has_collected(x, &mine->history, later))
+            return false;
+    return root != rank && !ftc_mask_has(mine->known, root) &&
+           (get(x, state, TAKEN, 8, node_of(x, rank)) >> op & 1) == 0;
+}
+
+/* S7: is no post needed that the next post of `rank` is written over? */
+static bool may_overwrite(const struct ftc_exploration *x, const struct ftc_state *state, int rank)
+{
+    int op = ftc_state_history(x, state, rank)->called;
+
+    while ((op -= PLACES) >= 0)
+        if (is_needed(x, state, rank, op))
+            return false;
+    return true;
+}
+
+/* Have all ranks of the node before `rank` failed? */
+static bool is_delegate(const struct ftc_exploration *x, const struct ftc_local_state *mine,
+                        int rank)
+{
+    for (int r = x->local.settings.first_ranks[node_of(x, rank)]; r < rank; r++)
+        if (!ftc_mask_has(mine->known, r))
+            return false;
+    return true;
+}
+
+/* S3 and S4, but for the posts. */
+static bool owes(const struct ftc_exploration *x, const struct ftc_state *state, int rank, int op)
+{
+    const struct ftc_local_state *mine = &x->local.state[state->word[rank]];
+    bool last = op == mine->history.called - 1;
+
+    return op < mine->history.called && is_needed(x, state, rank, op) &&
+           node_of(x, rank) != node_of(x, x->local.program->operation[op].root) &&
+           (get(x, state, SENT, 8, rank) >> op & 1) == 0 && is_delegate(x, mine, rank) &&
+           (last || !x->limits->no_resend);
+}
+
+bool ftc_explore_board_sums(const struct ftc_exploration *x, const struct ftc_state *state,
+                            int rank, int op)
+{
+    if (!has_board(x) || !x->local.settings.levels_plain || !owes(x, state, rank, op))
+        return false;
+    const struct ftc_local_state *mine = &x->local.state[state->word[rank]];
+    const int *first = &x->local.settings.first_ranks[node_of(x, rank)];
+    for (int r = first[0]; r < first[1]; r++)
+        if (!has_post(x, state, r, op, epoch_of(x, state, rank, op)) &&
+            !ftc_mask_has(mine->known, r))
+            return false;
+    return true;
+}
+
+uint32_t ftc_explore_board_sum(const struct ftc_exploration *x, const struct ftc_state *state,
+                               int rank, int op)
+{
+    const int *first = &x->local.settings.first_ranks[node_of(x, rank)];
+    int epoch = epoch_of(x, state, rank, op);
+    uint32_t included = 0;
+
+    for (int r = first[0]; r < first[1]; r++)
+        if (has_post(x, state, r, op, epoch))
+            included |= UINT32_C(1) << r;
+    return FTC_LOCAL_SUM + ((uint32_t)op << 16 | (uint32_t)epoch << 8 | included);
+}
+
+bool ftc_explore_board_goes_on(const struct ftc_exploration *x, const struct ftc_state *state,
+                               int rank)
+{
+    int op = ftc_state_history(x, state, rank)->called;
+
+    return ftc_local_sums(&x->local, op) && x->local.program->operation[op].root != rank;
+}
+
+static void set_bit(const struct ftc_exploration *x, struct ftc_state *state, int first, int index,
+                    int bit, bool on)
+{
+    uint32_t mask = UINT32_C(1) << bit, word = get(x, state, first, 8, index);
+
+    set(x, state, first, 8, index, on ? word | mask : word & ~mask);
+}
+
+void ftc_explore_board_sent(const struct ftc_exploration *x, struct ftc_state *state, int rank,
+                            int op)
+{
+    set_bit(x, state, SENT, rank, op, true);
+}
+
+/* Nobody of this node will ask whether it was sent. */
+void ftc_explore_board_taken(const struct ftc_exploration *x, struct ftc_state *state, int rank,
+                             int op)
+{
+    int node = node_of(x, rank);
+
+    set_bit(x, state, TAKEN, node, op, true);
+    for (int r = x->local.settings.first_ranks[node]; r < x->local.settings.first_ranks[node + 1];
+         r++)
+        set_bit(x, state, SENT, r, op, false);
+}
+
 /* --- inputs of members --- */
 
 uint32_t ftc_explore_board_gathered(const struct ftc_exploration *x, const struct ftc_state *state,
                                     int rank)
 {
     const int *first = &x->local.settings.first_ranks[node_of(x, rank)];
+    const struct ftc_local_state *mine = &x->local.state[state->word[rank]];
     uint32_t included = 0, known = 0;
 
     if (!gathers_all(x, state, rank))
         return FTC_LOCAL_CALL;
     for (int r = first[0]; r < first[1]; r++) {
-        if (!has_post(x, state, rank, r))
+        if (!has_post(x, state, r, mine->history.called, mine->epoch))
             continue;
         included |= UINT32_C(1) << r;
         known |= get(x, state, KNOWN, 8, r);
@@ -224,9 +368,10 @@ void ftc_explore_board_post(const struct ftc_exploration *x, struct ftc_state *s
     int op = ftc_state_history(x, state, rank)->called;
 
     set(x, state, POSTS, 4, rank, (uint32_t)op + 1);
-    if (!ftc_explore_board_is(x, op))
+    if (!ftc_explore_board_takes(x, state, rank))
         return;
-    set(x, state, EPOCHS, 8, rank, x->local.state[state->word[rank]].epoch);
+    set(x, state, LATEST, 16, rank * PLACES + op % PLACES,
+        (uint32_t)(op + 1) << 8 | x->local.state[state->word[rank]].epoch);
     if (x->local.program->operation[op].kind == FTC_CALL_VALIDATE)
         set(x, state, KNOWN, 8, rank, x->local.state[state->word[rank]].known);
 }
@@ -238,6 +383,9 @@ void ftc_explore_board_delivered(const struct ftc_exploration *x, struct ftc_sta
 
     if (decides && ftc_explore_board_is(x, delivery->op))
         set(x, state, WRITING, 1, rank, 1);
+    if (ftc_local_sums(&x->local, delivery->op) &&
+        rank == x->local.program->operation[delivery->op].root)
+        ftc_explore_board_taken(x, state, rank, delivery->op);
 }
 
 void ftc_explore_board_write(struct ftc_exploration *x, struct ftc_state *state, int rank)
@@ -273,8 +421,19 @@ void ftc_explore_board_dies(const struct ftc_exploration *x, struct ftc_state *s
     int before = posts(x, state, rank) - 2;
 
     set(x, state, WRITING, 1, rank, 0);
+    set(x, state, SENT, 8, rank, 0);
     if (before >= h->forgotten && before < h->called - h->under_way)
         set(x, state, LAST, 16, rank, h->decision[before] + 1u);
+}
+
+/* The sum of a reduce may be sent again when all have called it. */
+static void tidy_post(const struct ftc_exploration *x, struct ftc_state *state, int index,
+                      int gathered)
+{
+    int op = (int)(get(x, state, LATEST, 16, index) >> 8) - 1;
+
+    if (op >= 0 && op < gathered && !ftc_local_sums(&x->local, op))
+        set(x, state, LATEST, 16, index, 0);
 }
 
 static void tidy_node(const struct ftc_exploration *x, struct ftc_state *state, int node,
@@ -285,11 +444,12 @@ static void tidy_node(const struct ftc_exploration *x, struct ftc_state *state, 
     for (int place = 0; place < PLACES; place++)
         if (operation_of(x, get(x, state, WORDS, 16, node * PLACES + place)) < delivered)
             set(x, state, WORDS, 16, node * PLACES + place, 0);
-    for (int r = first[0]; r < first[1]; r++)
-        if (posts(x, state, r) <= gathered) {
+    for (int r = first[0]; r < first[1]; r++) {
+        if (posts(x, state, r) <= gathered)
             set(x, state, KNOWN, 8, r, 0);
-            set(x, state, EPOCHS, 8, r, 0);
-        }
+        for (int place = 0; place < PLACES; place++)
+            tidy_post(x, state, r * PLACES + place, gathered);
+    }
 }
 
 void ftc_explore_board_tidy(const struct ftc_exploration *x, struct ftc_state *state)

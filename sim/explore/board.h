@@ -19,8 +19,10 @@
  * - which ranks are about to write, 1 bit each;
  * - the two latest decision words of each node, 16 bits each: number + 1;
  * - L as posted for a validate, 8 bits for each rank;
- * - the epoch of the post, 8 bits for each rank;
- * - for each dead rank what it last delivered before it posted, 16 bits: number + 1. */
+ * - the two latest posts of each rank, 16 bits each: 256 times (operation + 1), plus the epoch;
+ * - for each dead rank what it last delivered before it posted, 16 bits: number + 1;
+ * - for each rank the operations whose sum it has sent, 8 bits;
+ * - for each node those whose sum is known to be taken, 8 bits. */
 
 /* Is there a board, and does operation `op` use it? */
 bool ftc_explore_board_is(const struct ftc_exploration *x, int op);
@@ -45,6 +47,20 @@ uint32_t ftc_explore_board_gathered(const struct ftc_exploration *x, const struc
                                     int rank);
 uint32_t ftc_explore_board_adopted(const struct ftc_exploration *x, const struct ftc_state *state,
                                    int rank);
+
+/* Does `rank` go on at once when it posts for its next operation (nodes.md, S2)? */
+bool ftc_explore_board_goes_on(const struct ftc_exploration *x, const struct ftc_state *state,
+                               int rank);
+/* Can `rank` send the sum of its node for `op` (S3, S4)? The input that its member then gets. */
+bool ftc_explore_board_sums(const struct ftc_exploration *x, const struct ftc_state *state,
+                            int rank, int op);
+uint32_t ftc_explore_board_sum(const struct ftc_exploration *x, const struct ftc_state *state,
+                               int rank, int op);
+void ftc_explore_board_sent(const struct ftc_exploration *x, struct ftc_state *state, int rank,
+                            int op);
+/* `rank` writes that the sum of its node for `op` is taken (S6). */
+void ftc_explore_board_taken(const struct ftc_exploration *x, struct ftc_state *state, int rank,
+                             int op);
 
 void ftc_explore_board_post(const struct ftc_exploration *x, struct ftc_state *state, int rank);
 void ftc_explore_board_write(struct ftc_exploration *x, struct ftc_state *state, int rank);

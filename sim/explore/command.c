@@ -19,6 +19,7 @@ struct explore {
     bool json;
     struct ftc_progress progress;
     int nodes, first[FTC_EXPLORE_RANKS + 1];
+    bool go_on;          /* the senders of a reduce over two levels */
     const char *program; /* over several communicators; NULL: operations of one are explored */
     int threads;         /* of each rank */
     struct ftc_comms_story story;
@@ -59,6 +60,13 @@ static int take_nodes(void *command, const char *text)
 
     ((struct explore *)command)->nodes = (int)number;
     return rc;
+}
+
+static int take_go_on(void *command, const char *text)
+{
+    (void)text;
+    ((struct explore *)command)->go_on = true;
+    return FTC_SUCCESS;
 }
 
 static int take_late_word(void *command, const char *text)
@@ -134,6 +142,7 @@ static const struct ftc_option options[] = {
     {"unfenced", 0, NULL, "mutation: a rank that was declared failed goes on acting",
      take_unfenced},
     {"nodes", 0, "N", "ranks are on N nodes, and operations go over two levels", take_nodes},
+    {"go-on", 0, NULL, "the senders of a reduce over two levels go on", take_go_on},
     {"late-word", 0, NULL, "mutation: a delegate returns before it has written the decision word",
      take_late_word},
     {"no-epoch", 0, NULL, "mutation: a post of another history counts", take_no_epoch},
@@ -283,6 +292,7 @@ static int spread(struct explore *e, struct ftc_member_settings *member)
     member->nodes = e->nodes;
     member->first_ranks = e->first;
     member->levels_most = UINT64_MAX;
+    member->levels_plain = e->go_on;
     return FTC_SUCCESS;
 }
 

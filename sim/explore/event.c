@@ -87,7 +87,15 @@ static int add_board(struct events *e, int rank, bool alive)
     if (posts)
         add(e, FTC_EXPLORE_POST, rank, rank);
     int rc = adopts ? add_step(e, FTC_EXPLORE_ADOPT, rank, rank) : FTC_SUCCESS;
-    return rc == FTC_SUCCESS && gathers ? add_step(e, FTC_EXPLORE_GATHER, rank, rank) : rc;
+    if (rc == FTC_SUCCESS && gathers)
+        rc = add_step(e, FTC_EXPLORE_GATHER, rank, rank);
+    for (int op = 0; rc == FTC_SUCCESS && op < x->length; op++) {
+        bool sums = ftc_explore_board_sums(x, e->state, rank, op);
+        e->must |= alive && sums;
+        if (sums)
+            rc = add_step(e, FTC_EXPLORE_SUM, rank, op);
+    }
+    return rc;
 }
 
 static int add_inputs(struct events *e, int rank)

@@ -49,10 +49,12 @@ struct ftc_explore_limits {
     /* mutation of two levels: a broadcast with a reduce does not wait until its node has called
      * it */
     bool no_gather;
-    bool plain;       /* no reductions */
-    bool outcomes;    /* count distinct outcomes, for comparisons */
-    uint64_t states;  /* 0: no limit */
-    size_t bytes;     /* size of the set of states; 0: no limit */
+    bool overwrites; /* mutation: a post is written over though its sum may still be needed */
+    bool no_resend;  /* mutation: a new delegate sends no sum of a call that it has returned from */
+    bool plain;      /* no reductions */
+    bool outcomes;   /* count distinct outcomes, for comparisons */
+    uint64_t states; /* 0: no limit */
+    size_t bytes;    /* size of the set of states; 0: no limit */
     uint64_t shorten; /* most transitions to spend on the search for a shorter counter-example */
     /* A promise in addition to those of the product, for tests of the explorer itself. It returns a
      * text if `rank` must not deliver `op` with a decision of this ballot; else NULL. */

@@ -83,6 +83,8 @@ static int take_output(struct ftc_learning *l, const struct ftc_output *output)
         ftc_learning_violate(l, "rank %d is told that it was declared failed, but it lives",
                              l->rank);
         break;
+    case FTC_OUTPUT_TAKEN:
+        return add_output(l, FTC_LOCAL_TAKEN + (uint32_t)output->op);
     case FTC_OUTPUT_SETTLED: /* the histories of later calls show it */
         break;
     case FTC_OUTPUT_FLIPPED: /* no explored job has drills */
@@ -120,31 +122,59 @@ static int adopt(struct ftc_local *local, struct ftc_member *member, int rank,
     return ftc_member_call(member, &call);
 }
 
+/* What the posts of the ranks of this node come to. `posts` has these ranks, as bits. */
+static void combine_posts(const struct ftc_local *local, int rank, uint32_t posts,
+                          const struct ftc_call *call, unsigned char *bytes,
+                          struct ftc_set *missing)
+{
+    const int *first = local->settings.first_ranks;
+    int node = 0;
+
+    while (first[node + 1] <= rank)
+        node++;
+    for (int r = first[node]; r < first[node + 1]; r++) {
+        if (call->combine != NULL)
+            bytes[r] = posts >> r & 1;
+        if ((posts >> r & 1) == 0)
+            ftc_set_add(missing, r);
+    }
+}
+
 /* `posts`: the ranks of this node that have posted, and the L that they posted. */
 static int call_gathered(struct ftc_local *local, struct ftc_member *member, int rank,
                          uint32_t posts)
 {
-    int op = (int)ftc_member_next_op(member), node = 0;
+    int op = (int)ftc_member_next_op(member);
     unsigned char bytes[FTC_LOCAL_VALUE], known = (unsigned char)(posts >> 8);
-    const int *first = local->settings.first_ranks;
     struct ftc_set missing = {0};
     struct ftc_call call;
 
     ftc_local_call(local, rank, op, bytes, &call);
     if (ftc_set_init(&missing, local->ranks) != 0)
         return FTC_ERR_NOMEM;
-    while (first[node + 1] <= rank)
-        node++;
-    for (int r = first[node]; r < first[node + 1]; r++) {
-        if (call.combine != NULL)
-            bytes[r] = posts >> r & 1;
-        if ((posts >> r & 1) == 0)
-            ftc_set_add(&missing, r);
-    }
+    combine_posts(local, rank, posts, &call, bytes, &missing);
     if (call.signature.kind == FTC_CALL_VALIDATE)
         call.input = &known;
     call.missing = &missing;
     int rc = ftc_member_call(member, &call);
+    ftc_set_fini(&missing);
+    return rc;
+}
+
+/* `sum`: see FTC_LOCAL_SUM. */
+static int send_sum(struct ftc_local *local, struct ftc_member *member, int rank, uint32_t sum)
+{
+    int op = (int)(sum >> 16);
+    unsigned char bytes[FTC_LOCAL_VALUE];
+    struct ftc_set missing = {0};
+    struct ftc_call call;
+
+    ftc_local_call(local, rank, op, bytes, &call);
+    if (ftc_set_init(&missing, local->ranks) != 0)
+        return FTC_ERR_NOMEM;
+    combine_posts(local, rank, sum, &call, bytes, &missing);
+    call.missing = &missing;
+    int rc = ftc_member_sum(member, (uint64_t)op, local->epoch[sum >> 8 & 0xff], &call);
     ftc_set_fini(&missing);
     return rc;
 }
@@ -161,6 +191,8 @@ static int feed(struct ftc_local *local, struct ftc_member *member, int rank, ui
         int rc = ftc_member_more(member);
         return rc == FTC_SUCCESS ? ftc_member_timer(member) : rc;
     }
+    if (input >= FTC_LOCAL_SUM)
+        return send_sum(local, member, rank, input - FTC_LOCAL_SUM);
     if (input >= FTC_LOCAL_MESSAGE) {
         const struct ftc_local_message *message = &local->message[input - FTC_LOCAL_MESSAGE];
         return ftc_member_receive(member, message->from, message->bytes);
@@ -271,12 +303,14 @@ static void check_history(struct ftc_learning *l, uint32_t from)
     const struct ftc_local *local = l->local;
     const struct ftc_local_history *h = &local->state[from].history;
 
-    if (l->input < FTC_LOCAL_MESSAGE)
+    if (l->input < FTC_LOCAL_MESSAGE || l->input >= FTC_LOCAL_SUM)
         return;
     const struct ftc_message_head *head = &local->message[l->input - FTC_LOCAL_MESSAGE].head;
     if (head->op >= h->called || head->op < h->forgotten ||
         (l->step.to == from && l->step.outputs == 0))
         return;
+    if (l->step.to == from && ftc_local_sums(local, (int)head->op))
+        return; /* nodes.md, S6: TAKEN is of no history */
     if (!ftc_epoch_equal(head->epoch, local->epoch[h->epoch[head->op]]))
         ftc_learning_violate(l, "rank %d takes a message of operation %d of another history",
                              l->rank, (int)head->op);

@@ -42,6 +42,9 @@ enum {
      * none */
     FTC_LOCAL_ADOPT = 1 << 18,
     FTC_LOCAL_MESSAGE = 1 << 19, /* plus the number of the message */
+    /* two levels: send the sum of this node: the posts of these ranks, plus 256 times the epoch by
+     * number, plus 65536 times the operation */
+    FTC_LOCAL_SUM = 1 << 30,
 };
 
 /* A message as its receiver gets it. The receiver is not part of it. */
@@ -99,7 +102,11 @@ struct ftc_local_delivery {
 #define FTC_LOCAL_SEND(to, message) ((uint32_t)(to) << 24 | (message))
 #define FTC_LOCAL_TO(output)        ((int)((output) >> 24))
 #define FTC_LOCAL_SENT(output)      ((output)&0xffffffu)
-enum { FTC_LOCAL_DELIVER = 0xff000000, FTC_LOCAL_SET_TIMER = 0xfe000000 };
+enum {
+    FTC_LOCAL_DELIVER = 0xff000000,
+    FTC_LOCAL_SET_TIMER = 0xfe000000,
+    FTC_LOCAL_TAKEN = 0xfd000000 /* plus the operation whose sum is taken */
+};
 
 struct ftc_local_step {
     uint32_t to;     /* state */
@@ -155,6 +162,8 @@ int ftc_local_forget(struct ftc_local *local, uint32_t *state, int op);
 
 /* Does operation `op` use two levels? */
 bool ftc_local_two_levels(const struct ftc_local *local, int op);
+/* Does it use two levels, as a reduce whose senders go on? */
+bool ftc_local_sums(const struct ftc_local *local, int op);
 
 size_t ftc_local_bytes(const struct ftc_local *local);
 

@@ -188,9 +188,11 @@ static void check_reduce(struct ftc_learning *l, const struct ftc_output *output
                 d->op, output->status);
         return;
     }
-    d->gives_up = output->status == FTC_ERR_TOO_MANY_FAILURES;
+    bool sums = ftc_local_sums(l->local, d->op);
+    d->gives_up = !sums && output->status == FTC_ERR_TOO_MANY_FAILURES;
     if (output->status == FTC_SUCCESS) {
         d->failed = failed;
+        d->collects = sums; /* nodes.md, S5: it frees the operations before */
         check_counts(l, &output->result, failed, d);
     } else if (!d->gives_up) {
         ftc_learning_violate(l, "rank %d: plain reduce %d returns %d", l->rank, d->op,
@@ -351,7 +353,9 @@ int ftc_learning_delivers(struct ftc_learning *l, const struct ftc_output *outpu
     struct ftc_local_delivery *d = &local->delivery[local->delivery_count];
     *d = (struct ftc_local_delivery){.op = (uint8_t)(l->history.called - 1)};
     ftc_member_report(l->member, &report);
-    bool plain = ftc_call_to_root(ftc_learning_operation(l)->kind) && !over_two_levels(l, d->op);
+    bool sums = ftc_local_sums(local, d->op);
+    bool plain =
+        ftc_call_to_root(ftc_learning_operation(l)->kind) && (sums || !over_two_levels(l, d->op));
     if (plain)
         check_reduce(l, output, ftc_local_mask(report.failed), d);
     else if (output->decision == NULL)

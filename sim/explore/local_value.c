@@ -55,6 +55,12 @@ bool ftc_local_two_levels(const struct ftc_local *local, int op)
            ftc_local_size(local, op) <= local->settings.levels_most;
 }
 
+bool ftc_local_sums(const struct ftc_local *local, int op)
+{
+    return local->settings.levels_plain && ftc_local_two_levels(local, op) &&
+           local->program->operation[op].kind == FTC_CALL_REDUCE;
+}
+
 static void fill(const struct ftc_local *local, int rank, int op, unsigned char *bytes)
 {
     const struct ftc_program_operation *operation = &local->program->operation[op];
@@ -86,7 +92,8 @@ void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *by
     };
     if (combines) {
         call->signature.type = FTC_UINT8;
-        call->signature.operator_code = FTC_OPERATOR_USER;
+        call->signature.operator_code =
+            local->settings.levels_plain ? (uint8_t)(uintptr_t)FTC_SUM : FTC_OPERATOR_USER;
     }
     if (operation->ordered)
         call->signature.operator_code = FTC_OPERATOR_ORDERED;

@@ -26,6 +26,40 @@ static void print_message(FILE *out, const struct ftc_local_message *message)
             (unsigned long long)message->head.op, message->head.ballot.i, message->head.ballot.s);
 }
 
+/* Events of two levels: board.h. */
+static void print_board_event(FILE *out, const struct ftc_exploration *x,
+                              const struct ftc_state *state, struct ftc_explore_event event)
+{
+    int op = ftc_state_history(x, state, event.rank)->called;
+
+    switch ((enum ftc_explore_kind)event.kind) {
+    case FTC_EXPLORE_POST:
+        fprintf(out, "rank %d posts for operation %d, %s", event.rank, op,
+                ftc_call_kind_name(x->local.program->operation[op].kind));
+        break;
+    case FTC_EXPLORE_GATHER:
+        if (ftc_explore_board_gathered(x, state, event.rank) == FTC_LOCAL_CALL) {
+            fprintf(out, "rank %d calls it: its node has called the operation before it",
+                    event.rank);
+            break;
+        }
+        fprintf(out, "rank %d has the posts of its node: ", event.rank);
+        print_mask(out, "", (ftc_mask)ftc_explore_board_gathered(x, state, event.rank));
+        break;
+    case FTC_EXPLORE_ADOPT:
+        fprintf(out, "rank %d takes the decision of its node", event.rank);
+        break;
+    case FTC_EXPLORE_SUM:
+        fprintf(out, "rank %d sends the sum of its node for operation %d: ", event.rank,
+                event.other);
+        print_mask(out, "", (ftc_mask)ftc_explore_board_sum(x, state, event.rank, event.other));
+        break;
+    default: /* WRITE */
+        fprintf(out, "rank %d writes the decision word of its node", event.rank);
+        break;
+    }
+}
+
 static void print_event(FILE *out, const struct ftc_exploration *x, const struct ftc_state *state,
                         struct ftc_explore_event event)
 {
@@ -54,25 +88,11 @@ static void print_event(FILE *out, const struct ftc_exploration *x, const struct
         fprintf(out, "rank %d: its timer fires", event.rank);
         break;
     case FTC_EXPLORE_POST:
-        fprintf(
-            out, "rank %d posts for operation %d, %s", event.rank,
-            ftc_state_history(x, state, event.rank)->called,
-            ftc_call_kind_name(operation[ftc_state_history(x, state, event.rank)->called].kind));
-        break;
     case FTC_EXPLORE_GATHER:
-        if (ftc_explore_board_gathered(x, state, event.rank) == FTC_LOCAL_CALL) {
-            fprintf(out, "rank %d calls it: its node has called the operation before it",
-                    event.rank);
-            break;
-        }
-        fprintf(out, "rank %d has the posts of its node: ", event.rank);
-        print_mask(out, "", (ftc_mask)ftc_explore_board_gathered(x, state, event.rank));
-        break;
     case FTC_EXPLORE_ADOPT:
-        fprintf(out, "rank %d takes the decision of its node", event.rank);
-        break;
+    case FTC_EXPLORE_SUM:
     case FTC_EXPLORE_WRITE:
-        fprintf(out, "rank %d writes the decision word of its node", event.rank);
+        print_board_event(out, x, state, event);
         break;
     case FTC_EXPLORE_CRASH:
         fprintf(out, "rank %d %s", event.rank,
@@ -106,6 +126,9 @@ static void print_output(FILE *out, const struct ftc_exploration *x, int rank,
                 print_mask(out, ", left out ", d->left_out);
         }
         fputc('\n', out);
+    } else if (output >= FTC_LOCAL_TAKEN && output < FTC_LOCAL_SET_TIMER) {
+        fprintf(out, "          rank %d writes that the sum of operation %d is taken\n", rank,
+                (int)(output - FTC_LOCAL_TAKEN));
     } else {
         fprintf(out, "          rank %d sends ", rank);
         print_message(out, &x->local.message[FTC_LOCAL_SENT(output)]);

@@ -69,6 +69,7 @@ static uint32_t input_of(const struct ftc_exploration *x, const struct ftc_state
 {
     switch ((enum ftc_explore_kind)event.kind) {
     case FTC_EXPLORE_CALL:
+    case FTC_EXPLORE_POST: /* the call of a reduce whose senders go on */
         return FTC_LOCAL_CALL;
     case FTC_EXPLORE_TIMER:
         return FTC_LOCAL_TIMER;
@@ -76,6 +77,8 @@ static uint32_t input_of(const struct ftc_exploration *x, const struct ftc_state
         return ftc_explore_board_gathered(x, state, event.rank);
     case FTC_EXPLORE_ADOPT:
         return ftc_explore_board_adopted(x, state, event.rank);
+    case FTC_EXPLORE_SUM:
+        return ftc_explore_board_sum(x, state, event.rank, event.other);
     case FTC_EXPLORE_ARRIVE: {
         uint32_t queue = state->word[ftc_state_channel(x->n, event.other, event.rank)];
         return FTC_LOCAL_MESSAGE + x->channels.queue[queue].head;
@@ -119,6 +122,8 @@ static int put_out(struct ftc_exploration *x, struct ftc_state *state, int rank,
         set_timer(x->n, state, rank, true);
     } else if (output == FTC_LOCAL_DELIVER) {
         ftc_explore_check_delivery(x, state, rank, &x->local.delivery[step->delivery], step->to);
+    } else if (output >= FTC_LOCAL_TAKEN) {
+        ftc_explore_board_taken(x, state, rank, (int)(output - FTC_LOCAL_TAKEN));
     } else if (ftc_state_acts(state, FTC_LOCAL_TO(output))) {
         uint32_t *queue = &state->word[ftc_state_channel(x->n, rank, FTC_LOCAL_TO(output))];
         return ftc_channels_append(&x->channels, queue, FTC_LOCAL_SENT(output));
@@ -140,6 +145,7 @@ static int put_out_all(struct ftc_exploration *x, struct ftc_state *state, int r
  * at it any more. */
 static int forget(struct ftc_exploration *x, struct ftc_state *state)
 {
+    int keep = x->local.settings.levels_plain ? 3 : 1; /* S7 looks at two operations more */
     int least = x->length, rc = FTC_SUCCESS;
 
     if (x->limits->plain)
@@ -153,7 +159,7 @@ static int forget(struct ftc_exploration *x, struct ftc_state *state)
     }
     if (x->local.settings.nodes >
         1) /* a check compares the posts of dead ranks with the operation before */
-        least = least > 0 ? least - 1 : 0;
+        least = least > keep ? least - keep : 0;
     for (int rank = 0; rc == FTC_SUCCESS && rank < x->n; rank++) {
         if (ftc_state_acts(state, rank))
             rc = ftc_local_forget(&x->local, &state->word[rank], least);
@@ -173,6 +179,8 @@ static int take_step(struct ftc_exploration *x, struct ftc_state *state,
     if (rc != FTC_SUCCESS)
         return rc;
     const struct ftc_local_step *step = &x->local.step[index];
+    if (event.kind == FTC_EXPLORE_SUM)
+        ftc_explore_board_sent(x, state, rank, event.other);
     ftc_state_consume(x, state, event);
     if (alive && step->violation != FTC_TABLE_NONE)
         ftc_explore_violate(x, "%s", x->local.violation[step->violation]);
@@ -263,13 +271,15 @@ int ftc_state_take(struct ftc_exploration *x, struct ftc_state *state,
     }
     if (event.kind == FTC_EXPLORE_CRASH_TELL)
         ftc_state_crash(x, state, event.other);
+    bool goes_on =
+        event.kind == FTC_EXPLORE_POST && ftc_explore_board_goes_on(x, state, event.rank);
     /* after a CALL only the number of calls is counted: the operation does not use the board */
     if (event.kind == FTC_EXPLORE_POST ||
         (event.kind == FTC_EXPLORE_CALL && x->local.settings.nodes > 1))
         ftc_explore_board_post(x, state, event.rank);
     if (event.kind == FTC_EXPLORE_WRITE)
         ftc_explore_board_write(x, state, event.rank);
-    else if (event.kind != FTC_EXPLORE_POST)
+    else if (event.kind != FTC_EXPLORE_POST || goes_on)
         rc = take_step(x, state, event);
     ftc_explore_board_tidy(x, state);
     if (rc == FTC_SUCCESS)

@@ -13,7 +13,7 @@
  * - 2 of notices that have still to be told: bit observer * 8 + dead;
  * - 1 with the dead ranks, the timers and the number of crashes left. */
 #define FTC_STATE_WORDS         (FTC_LOCAL_RANKS * FTC_LOCAL_RANKS + 3 + FTC_EXPLORE_BOARD_WORDS)
-#define FTC_EXPLORE_BOARD_WORDS 18 /* with two levels; board.h */
+#define FTC_EXPLORE_BOARD_WORDS 28 /* with two levels; board.h */
 #define FTC_STATE_GONE          UINT32_MAX
 
 struct ftc_state {
@@ -25,10 +25,11 @@ enum ftc_explore_kind {
     FTC_EXPLORE_ARRIVE, /* a message from `other` */
     FTC_EXPLORE_TELL,   /* `rank` is told that `other` is dead */
     FTC_EXPLORE_TIMER,
-    FTC_EXPLORE_POST, /* this and the next three are of two levels: board.h */
+    FTC_EXPLORE_POST, /* this and the next four are of two levels: board.h */
     FTC_EXPLORE_GATHER,
     FTC_EXPLORE_ADOPT,
     FTC_EXPLORE_WRITE,
+    FTC_EXPLORE_SUM, /* `rank` sends the sum of its node for operation `other` */
     FTC_EXPLORE_OWN, /* of a whole process: an event of its own, `other` (process.h) */
     FTC_EXPLORE_CRASH,
     FTC_EXPLORE_CRASH_TELL, /* `other` crashes and `rank` is the first to be told */

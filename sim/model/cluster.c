@@ -362,6 +362,8 @@ static void carry_out(struct ftc_cluster *c, int rank, const struct ftc_output *
         c->process[rank].timer = true;
         ftc_cluster_set_pending(c, ftc_cluster_timer(c, rank), true);
         break;
+    case FTC_OUTPUT_TAKEN: /* of two levels, which clusters do not have */
+        break;
     case FTC_OUTPUT_SETTLED:
         settle(c, rank, output);
         break;
