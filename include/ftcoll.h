@@ -248,8 +248,8 @@ FTC_API int ftc_allreduce(const void *send, void *recv, size_t count, ftc_type t
 /*
  * As ftc_allreduce(), but only `root` gets the result. The other ranks ignore recv; with
  * FTC_IN_PLACE it holds their input. They return as soon as they have sent their part. In three
- * cases they return when the root has it: in shared memory with more than 128 KiB; with two levels;
- * and between hosts with [collectives] large_at bytes or more.
+ * cases they return when the root has it: in shared memory with more than 128 KiB; with two levels
+ * and an operator of the user; and between hosts with [collectives] large_at bytes or more.
  * The ranks make no agreement: if more than f of them fail during the reduce, the root alone may
  * get FTC_ERR_TOO_MANY_FAILURES. Later reduces go on without them, so separate failures do not add
  * up: the library takes dead ranks out in the background, and a call may wait for that.

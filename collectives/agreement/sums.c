@@ -34,6 +34,16 @@ static int begin(struct ftc_member *m, struct ftc_operation *op, const struct ft
     return 0;
 }
 
+/* Names the ranks of a node that is written off. */
+static void name_node(const struct ftc_member *m, struct ftc_operation *op, int rank)
+{
+    const struct ftc_set *view = &op->view->set;
+
+    for (int other = rank; other >= 0 && ftc_levels_same_node(m, other, rank);
+         other = ftc_set_next(view, other + 1))
+        ftc_set_add(&op->ballot.info.list, other);
+}
+
 /* S5: a node is written off when all of its ranks have failed. */
 static bool node_is_settled(struct ftc_member *m, struct ftc_operation *op,
                             struct ftc_awaited *node)
@@ -46,7 +56,7 @@ static bool node_is_settled(struct ftc_member *m, struct ftc_operation *op,
     if (!gone)
         return false;
     node->written_off = true;
-    op->ballot.info.count++;
+    name_node(m, op, node->rank);
     ftc_rule_taken(m, FTC_RULE_WRITE_OFF_GROUP);
     return true;
 }

@@ -153,6 +153,9 @@ int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t 
     int rc = populate_block(level, place, bytes);
     if (rc != 0)
         return rc;
+    /* docs/design/nodes.md, S8: a reader of the post before looks at the mark again. */
+    atomic_store_explicit(&own->mark, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
     own->communicator = level->communicator;
     own->size = (uint32_t)record->size;
     own->signature = record->signature;

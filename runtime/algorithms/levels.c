@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "runtime/algorithms/posts.h"
+#include "runtime/algorithms/sums.h"
 #include "runtime/comm/drive.h"
 #include "runtime/comm/flow_control.h"
 #include "runtime/comm/publish.h"
@@ -59,7 +60,8 @@ int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *s
     if (levels == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
     levels->input = malloc(FTC_LEVEL_MOST);
-    if (levels->input == NULL || ftc_set_init(&levels->missing, comm->size) != 0)
+    if (levels->input == NULL || ftc_set_init(&levels->missing, comm->size) != 0 ||
+        ftc_set_init(&levels->missing_of_sum, comm->size) != 0)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
     int rc = list_nodes(comm, levels, settings->nodes);
     struct ftc_level_setup setup = {.segment = comm->process->segment,
@@ -83,6 +85,7 @@ static void levels_close(struct ftc_comm *comm)
         return;
     ftc_level_close(levels->shared);
     ftc_set_fini(&levels->missing);
+    ftc_set_fini(&levels->missing_of_sum);
     free(levels->first_ranks);
     free(levels->input);
     free(levels);
@@ -208,15 +211,20 @@ static void call_decided(struct ftc_comm *comm, struct ftc_request *request)
     decide(comm, request, &decided);
 }
 
+static void set_polls(struct ftc_comm *comm)
+{
+    comm->driven.polls = comm->levels->waiting != NULL || ftc_sums_owed(comm);
+    if (comm->driven.polls)
+        ftc_progress_activate(comm->process, &comm->driven);
+}
+
 /* NULL: none. While one waits, each step of the driver looks for what the others of the node write:
  * it may be that of another caller, which looks again only when something was delivered
  * (docs/design/communicators.md, C10). */
 static void set_waiting(struct ftc_comm *comm, struct ftc_request *request)
 {
     comm->levels->waiting = request;
-    comm->driven.polls = request != NULL;
-    if (request != NULL)
-        ftc_progress_activate(comm->process, &comm->driven);
+    set_polls(comm);
 }
 
 static void begin(struct ftc_comm *comm, struct ftc_request *request)
@@ -231,18 +239,31 @@ static void begin(struct ftc_comm *comm, struct ftc_request *request)
     levels->gathers = ftc_member_gathers(comm->member, &call->signature);
     levels->posted = levels->first;
     levels->writer = -1;
+    levels->sum[levels->round % FTC_LEVEL_PLACES].needed = false;
     levels->leads = false;
     set_waiting(comm, request);
     ftc_set_clear(&levels->missing);
     ftc_publish_called(comm, ftc_member_next_op(comm->member) + 1);
     ftc_posts_post(comm, call);
+    if (ftc_member_sums(comm->member, &call->signature) && root != comm->rank)
+        ftc_sums_posted(comm, call);
     ftc_flow_control_answer(comm);
+}
+
+static void send_sums(struct ftc_comm *comm)
+{
+    if (comm->levels == NULL || ftc_comm_is_revoked(comm))
+        return;
+    ftc_sums_send(comm);
+    set_polls(comm);
 }
 
 static void finish(struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
 
+    if (!ftc_call_table[levels->call->signature.kind].rooted)
+        ftc_sums_collected(comm);
     if (levels->leads)
         ftc_posts_ring(comm, levels->root == comm->rank ? levels->first : comm->rank + 1,
                        levels->end);
@@ -250,17 +271,28 @@ static void finish(struct ftc_comm *comm)
     levels->call = NULL;
     levels->round++;
     ftc_publish_returned(comm);
+    send_sums(comm);
 }
 
 /* Can a request that waits for others of the node go on? */
 static bool ready(struct ftc_comm *comm)
 {
-    return comm->levels != NULL && comm->levels->waiting != NULL && ftc_posts_ready(comm);
+    const struct ftc_levels *levels = comm->levels;
+
+    return levels != NULL &&
+           ((levels->waiting != NULL && ftc_posts_ready(comm)) || ftc_sums_ready(comm));
+}
+
+/* S2: a rank that is not the root of such a reduce goes on at once. */
+static bool goes_on(const struct ftc_comm *comm, const struct ftc_call *call)
+{
+    return ftc_member_sums(comm->member, &call->signature) && call->signature.root != comm->rank;
 }
 
 static void go_on(struct ftc_comm *comm)
 {
-    if (!ready(comm))
+    send_sums(comm);
+    if (comm->levels == NULL || comm->levels->waiting == NULL || !ftc_posts_ready(comm))
         return;
     struct ftc_request *request = comm->levels->waiting;
     set_waiting(comm, NULL);
@@ -272,13 +304,28 @@ static void go_on(struct ftc_comm *comm)
         call_for_node(comm, request);
 }
 
+/* S4: this rank may have become the delegate. */
+static void noticed(struct ftc_comm *comm, int rank)
+{
+    (void)rank;
+    send_sums(comm);
+}
+
 static bool advance(struct ftc_comm *comm, struct ftc_request *request)
 {
     if (request->stage == BEGINS) {
+        request->wants_room = !ftc_sums_has_room(comm);
+        if (request->wants_room)
+            return false;
         if (!ftc_request_may_begin(comm, request))
             return false;
         begin(comm, request);
         request->stage = GATHERS;
+        if (goes_on(comm, request->call)) {
+            request->stage = IS_DECIDED;
+            set_waiting(comm, NULL);
+            decide(comm, request, request->call);
+        }
     }
     if (request->stage == GATHERS)
         go_on(comm);
@@ -294,7 +341,7 @@ static void leave(struct ftc_comm *comm)
     static const struct ftc_call closing = {.signature = {.kind = FTC_CALL_CLOSE, .root = -1}};
     struct ftc_levels *levels = comm->levels;
 
-    if (levels == NULL)
+    if (levels == NULL || !ftc_sums_has_room(comm))
         return;
     ftc_posts_write(comm, &closing);
     ftc_posts_ring(comm, levels->first, levels->end);
@@ -321,6 +368,10 @@ static void deliver(struct ftc_comm *comm, const struct ftc_output *output)
 
     if (levels == NULL || !levels->leads || levels->end - levels->first == 1)
         return;
+    if (output->decision == NULL) { /* a root that others do not wait for */
+        ftc_sums_write_word(comm, levels->round, &levels->call->signature);
+        return;
+    }
     const struct ftc_decision *decision = output->decision;
     size_t size = decision->value.buffer != NULL ? decision->value.size : 0;
     struct ftc_level_record record = {.signature = levels->call->signature,
@@ -362,6 +413,8 @@ const struct ftc_algorithm ftc_algorithm_levels = {
     .close = levels_close,
     .received = go_on,
     .ready = ready,
+    .notice = noticed,
+    .taken = ftc_sums_taken,
     .leaves = leave,
     .delivers = deliver,
     .sleeps = check_own,

@@ -6,11 +6,22 @@
 #ifndef FTC_RUNTIME_ALGORITHMS_POSTS_H
 #define FTC_RUNTIME_ALGORITHMS_POSTS_H
 
+#include "collectives/values/types.h"
 #include "node/board/level.h"
 #include "runtime/comm/comm.h"
 
 #define FTC_POSTS_AHEAD                                                                            \
     (FTC_LEVEL_PLACES - 1) /* how many rounds a delegate may be ahead of a rank of its node */
+
+/* A reduce whose senders go on: the post of this rank for it, which is in place round mod W. */
+struct ftc_sum {
+    bool needed; /* the post may still be needed: nodes.md, S7 */
+    bool sent;   /* this rank has sent the sum */
+    uint64_t round, op;
+    struct ftc_signature signature;
+    struct ftc_epoch epoch; /* of the post */
+    struct ftc_reduction reduction;
+};
 
 struct ftc_levels {
     struct ftc_level *shared;
@@ -27,7 +38,9 @@ struct ftc_levels {
     int posted;             /* the delegate waits for the post of this rank and those behind it */
     struct ftc_set missing; /* ranks of the node that have failed without a post */
     int writer;             /* the rank whose decision word was found; -1: none was found yet */
-    unsigned char *input;   /* the combined input of the node, or the set of a validate */
+    struct ftc_sum sum[FTC_LEVEL_PLACES];
+    struct ftc_set missing_of_sum; /* while a sum is made: the same for its round */
+    unsigned char *input;          /* the combined input of the node, or the set of a validate */
 };
 
 /* --- of this rank --- */

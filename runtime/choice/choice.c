@@ -50,6 +50,7 @@ struct ftc_member_settings ftc_choice_member(const struct ftc_config *config, in
         return member;
     member.nodes = nodes;
     member.levels_most = FTC_LEVEL_MOST;
+    member.levels_plain = true;
     return member;
 }
 

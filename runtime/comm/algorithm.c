@@ -79,6 +79,13 @@ void ftc_algorithms_notice(struct ftc_comm *comm, int rank)
             (*a)->notice(comm, rank);
 }
 
+void ftc_algorithms_taken(struct ftc_comm *comm, uint64_t op)
+{
+    FOR_EACH (a, comm)
+        if ((*a)->taken != NULL)
+            (*a)->taken(comm, op);
+}
+
 void ftc_algorithms_leave(struct ftc_comm *comm)
 {
     FOR_EACH (a, comm)

@@ -42,6 +42,8 @@ struct ftc_algorithm {
     /* The member delivers. Called before the decision goes from here to any other rank. */
     void (*delivers)(struct ftc_comm *comm, const struct ftc_output *output);
     void (*notice)(struct ftc_comm *comm, int rank); /* the member knows now that rank has failed */
+    /* Two levels: the root of reduce `op` has the sum of this node. */
+    void (*taken)(struct ftc_comm *comm, uint64_t op);
 
     void (*leaves)(struct ftc_comm *comm); /* its caller frees it, and it is not revoked */
     void (*revoked)(struct ftc_comm *comm);
@@ -69,6 +71,7 @@ void ftc_algorithms_called(struct ftc_comm *comm);
 void ftc_algorithms_look(struct ftc_comm *comm, int from, const struct ftc_buffer *message);
 void ftc_algorithms_deliver(struct ftc_comm *comm, const struct ftc_output *output);
 void ftc_algorithms_notice(struct ftc_comm *comm, int rank);
+void ftc_algorithms_taken(struct ftc_comm *comm, uint64_t op);
 void ftc_algorithms_leave(struct ftc_comm *comm);
 void ftc_algorithms_revoke(struct ftc_comm *comm);
 void ftc_algorithms_silent(struct ftc_comm *comm, int rank);

@@ -188,7 +188,8 @@ static void carry_out(struct ftc_comm *comm, const struct ftc_output *output)
     case FTC_OUTPUT_FLIPPED:
         log_flip(comm);
         break;
-    case FTC_OUTPUT_TAKEN: /* jobs do not set levels_plain */
+    case FTC_OUTPUT_TAKEN:
+        ftc_algorithms_taken(comm, output->op);
         break;
     case FTC_OUTPUT_SETTLED:
         log_settled(comm, output);

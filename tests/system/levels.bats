@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Operations over two levels (docs/design/nodes.md). Here nodes are agents of one machine. FTRUN,
-# PERF, LOOP, WRONG_APP and FORGE_APP come from ctest.
+# PERF, LOOP, WRONG_APP, FORGE_APP and SUMS_APP come from ctest.
 # shellcheck disable=SC2016,SC2153,SC2154 # commands for ranks; bats sets variables
 
 bats_require_minimum_version 1.5.0
@@ -122,4 +122,22 @@ took() {
     nodes 2 -np 6 -f 1 --max-failures 1 --timeout 30 "$FORGE_APP" mark
     [ "$status" -eq 0 ]
     grep -q "rank 1 failed: exited with code 117" <<<"$output"
+}
+
+@test "the senders of a reduce go on, and their sums come though delegates die and nobody is in a call" {
+    local point
+    for point in call:2 return:2 return:5 return:12 send:1 send:2 send:3 send:7 send:8 send:9 send:20; do
+        rm -f done
+        export FTCOLL_TEST_DIE="0@$point,3@$point,4@$point"
+        nodes 3 -np 9 -f 1 --max-failures 3 "$SUMS_APP" 12 "$PWD/done"
+        [ "$status" -eq 0 ]
+        [ "$(grep -c "came through" <<<"$output")" -ge 6 ]
+    done
+}
+
+@test "the root of reduces dies, and its senders go on" {
+    export FTCOLL_TEST_DIE="8@call:7"
+    nodes 3 -np 9 -f 1 --max-failures 1 --report report.json "$SUMS_APP" 40 /dev/null
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "came through" <<<"$output")" -eq 8 ]
 }

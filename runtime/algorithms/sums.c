@@ -1,0 +1,225 @@
+/* Sums of this node, on their way to the roots of reduces. */
+#include "runtime/algorithms/sums.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "runtime/comm/drive.h"
+#include "runtime/comm/mismatch.h"
+#include "runtime/comm/ranks.h"
+#include "runtime/process/progress.h"
+
+static bool knows_failed(const struct ftc_comm *comm, int rank)
+{
+    return ftc_set_has(ftc_member_known_failed(comm->member), rank);
+}
+
+/* --- what is needed --- */
+
+/* S7. */
+static bool is_needed(const struct ftc_comm *comm, const struct ftc_sum *sum)
+{
+    const struct ftc_levels *levels = comm->levels;
+
+    if (!sum->needed || knows_failed(comm, sum->signature.root))
+        return false;
+    for (int rank = levels->first; rank < levels->end; rank++)
+        if (ftc_level_marked(levels->shared, FTC_LEVEL_WORD, sum->round, rank))
+            return false;
+    return true;
+}
+
+bool ftc_sums_has_room(const struct ftc_comm *comm)
+{
+    const struct ftc_levels *levels = comm->levels;
+
+    return !is_needed(comm, &levels->sum[levels->round % FTC_LEVEL_PLACES]);
+}
+
+static bool is_delegate(const struct ftc_comm *comm)
+{
+    int rank = comm->levels->first;
+
+    while (rank < comm->rank && knows_failed(comm, rank))
+        rank++;
+    return rank == comm->rank;
+}
+
+/* S3, S4. */
+static bool owes(const struct ftc_comm *comm, const struct ftc_sum *sum)
+{
+    const struct ftc_levels *levels = comm->levels;
+    int root = sum->signature.root;
+
+    return sum->needed && !sum->sent && (root < levels->first || root >= levels->end) &&
+           is_delegate(comm) && is_needed(comm, sum);
+}
+
+bool ftc_sums_owed(const struct ftc_comm *comm)
+{
+    const struct ftc_levels *levels = comm->levels;
+
+    for (int i = 0; i < (int)FTC_LEVEL_PLACES; i++)
+        if (owes(comm, &levels->sum[i]))
+            return true;
+    return false;
+}
+
+/* L is read before the mark (agreement.md, finality). */
+static bool is_complete(const struct ftc_comm *comm, const struct ftc_sum *sum)
+{
+    const struct ftc_levels *levels = comm->levels;
+
+    for (int rank = levels->first; rank < levels->end; rank++)
+        if (!knows_failed(comm, rank) &&
+            !ftc_level_marked(levels->shared, FTC_LEVEL_POST, sum->round, rank))
+            return false;
+    return true;
+}
+
+bool ftc_sums_ready(const struct ftc_comm *comm)
+{
+    const struct ftc_levels *levels = comm->levels;
+
+    for (int i = 0; i < (int)FTC_LEVEL_PLACES; i++)
+        if (owes(comm, &levels->sum[i]) && is_complete(comm, &levels->sum[i]))
+            return true;
+    return false;
+}
+
+/* --- gathering --- */
+
+enum found { FOUND, FOUND_NONE, FOUND_LATER };
+
+_Noreturn static void mismatch(struct ftc_comm *comm, const struct ftc_sum *sum, int rank,
+                               const struct ftc_signature *theirs)
+{
+    char words[FTC_MISMATCH_WORDS];
+
+    ftc_mismatch_words(words, sum->op, rank, theirs, comm->rank, &sum->signature);
+    ftc_comm_end_mismatched(comm, words);
+}
+
+/* A post that is not sound: "Damage". */
+static enum found accuse(struct ftc_comm *comm, int rank)
+{
+    if (rank == comm->rank)
+        ftc_process_leave(comm->process, FTC_EXIT_CORRUPT, "this process's own post has changed");
+    if (!knows_failed(comm, rank) &&
+        !ftc_set_has(&comm->process->accused, ftc_comm_job_rank(comm, rank)))
+        ftc_comm_accuse(comm, rank, "has damaged its post in the node segment");
+    return FOUND_NONE;
+}
+
+/* Combines the post of `rank` into levels->input. S8: it looks at the mark again before it takes
+ * what it has read for anything. */
+static enum found add_post(struct ftc_comm *comm, struct ftc_sum *sum, int rank, bool first)
+{
+    struct ftc_levels *levels = comm->levels;
+    struct ftc_level_record record;
+    size_t size = (size_t)sum->signature.size;
+
+    if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, sum->round, rank))
+        return FOUND_NONE;
+    bool read = ftc_level_read(levels->shared, FTC_LEVEL_POST, sum->round, rank, &record) == 0;
+    bool fits = read && ftc_signature_equal(&record.signature, &sum->signature);
+    bool same = read && ftc_epoch_equal(record.epoch, sum->epoch);
+    if (fits && same && record.size == size) {
+        if (first)
+            memcpy(levels->input, record.data, size);
+        else
+            ftc_reduction_combine(&sum->reduction, record.data, levels->input, size);
+    }
+    atomic_thread_fence(memory_order_acquire);
+    if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, sum->round, rank))
+        return FOUND_LATER;
+    if (read && same && !fits)
+        mismatch(comm, sum, rank, &record.signature);
+    if (!read || (fits && record.size != size))
+        return accuse(comm, rank);
+    return same ? FOUND : FOUND_NONE;
+}
+
+static void send_sum(struct ftc_comm *comm, struct ftc_sum *sum)
+{
+    struct ftc_levels *levels = comm->levels;
+    bool first = true;
+
+    ftc_set_clear(&levels->missing_of_sum);
+    for (int rank = levels->first; rank < levels->end; rank++) {
+        bool failed = knows_failed(comm, rank);
+        enum found found = add_post(comm, sum, rank, first);
+        if (found == FOUND_LATER)
+            sum->needed = false;
+        if (found == FOUND_LATER || (found == FOUND_NONE && !failed))
+            return;
+        if (found == FOUND)
+            first = false;
+        else
+            ftc_set_add(&levels->missing_of_sum, rank);
+    }
+    struct ftc_call call = {
+        .signature = sum->signature, .input = levels->input, .missing = &levels->missing_of_sum};
+    sum->sent = true;
+    ftc_progress_must(comm->process, ftc_member_sum(comm->member, sum->op, sum->epoch, &call));
+    ftc_comm_outputs(comm);
+}
+
+void ftc_sums_send(struct ftc_comm *comm)
+{
+    struct ftc_levels *levels = comm->levels;
+
+    for (uint64_t back = FTC_LEVEL_PLACES; back > 0; back--) {
+        struct ftc_sum *sum =
+            &levels->sum[(levels->round + FTC_LEVEL_PLACES - back) % FTC_LEVEL_PLACES];
+        if (owes(comm, sum) && is_complete(comm, sum))
+            send_sum(comm, sum);
+    }
+}
+
+/* --- what happens --- */
+
+void ftc_sums_posted(struct ftc_comm *comm, const struct ftc_call *call)
+{
+    struct ftc_levels *levels = comm->levels;
+
+    levels->sum[levels->round % FTC_LEVEL_PLACES] =
+        (struct ftc_sum){.needed = true,
+                         .round = levels->round,
+                         .op = ftc_member_next_op(comm->member),
+                         .signature = call->signature,
+                         .epoch = ftc_member_epoch(comm->member),
+                         .reduction = *(const struct ftc_reduction *)call->combine_arg};
+}
+
+void ftc_sums_write_word(struct ftc_comm *comm, uint64_t round,
+                         const struct ftc_signature *signature)
+{
+    struct ftc_levels *levels = comm->levels;
+    unsigned char set[FTC_NODE_MAX_RANKS / 8 + 8] = {0};
+    struct ftc_level_record word = {.signature = *signature, .set = set};
+
+    if (levels->end - levels->first == 1)
+        return;
+    ftc_progress_must(comm->process, ftc_level_write(levels->shared, FTC_LEVEL_WORD, round, &word));
+    ftc_posts_ring(comm, levels->first, levels->end);
+}
+
+void ftc_sums_taken(struct ftc_comm *comm, uint64_t op)
+{
+    struct ftc_levels *levels = comm->levels;
+
+    for (int i = 0; levels != NULL && i < (int)FTC_LEVEL_PLACES; i++) {
+        struct ftc_sum *sum = &levels->sum[i];
+        if (!sum->needed || sum->op != op)
+            continue;
+        sum->needed = false;
+        ftc_sums_write_word(comm, sum->round, &sum->signature);
+    }
+}
+
+void ftc_sums_collected(struct ftc_comm *comm)
+{
+    for (int i = 0; i < (int)FTC_LEVEL_PLACES; i++)
+        comm->levels->sum[i].needed = false;
+}

@@ -1,0 +1,27 @@
+/*
+ * Reduces over two levels whose senders go on (docs/design/nodes.md, S1 to S8): what this rank has
+ * posted and may still be needed, and the sums that it owes. levels.c runs the calls.
+ */
+#ifndef FTC_RUNTIME_ALGORITHMS_SUMS_H
+#define FTC_RUNTIME_ALGORITHMS_SUMS_H
+
+#include "runtime/algorithms/posts.h"
+
+/* May this rank write the post of its next round (S7)? */
+bool ftc_sums_has_room(const struct ftc_comm *comm);
+/* This rank has posted for such a reduce, which is its next operation, and is not its root. */
+void ftc_sums_posted(struct ftc_comm *comm, const struct ftc_call *call);
+/* Sends the sums that this rank owes and whose posts are there. */
+void ftc_sums_send(struct ftc_comm *comm);
+/* Does this rank owe a sum? Is one complete? */
+bool ftc_sums_owed(const struct ftc_comm *comm);
+bool ftc_sums_ready(const struct ftc_comm *comm);
+/* The root has the sum of this node for `op` (S6). */
+void ftc_sums_taken(struct ftc_comm *comm, uint64_t op);
+/* Writes the taken word of a round, and rings the ranks of the node. */
+void ftc_sums_write_word(struct ftc_comm *comm, uint64_t round,
+                         const struct ftc_signature *signature);
+/* This rank has delivered an operation that gathered from all nodes. */
+void ftc_sums_collected(struct ftc_comm *comm);
+
+#endif

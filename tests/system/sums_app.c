@@ -1,0 +1,77 @@
+/*
+ * sums_app ROUNDS FILE: reduces to the last rank, then waits outside of the library.
+ *
+ * Each rank gives one bit. The root checks that no bit was counted twice, and that the bit of each
+ * rank is there that it does not know to have failed. After the last reduce it makes FILE. The
+ * other ranks look for FILE without a call of the library, and end then. So when a delegate has
+ * died, the sums must come from a rank that is in no call.
+ */
+#include <ftcoll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static void nap(void)
+{
+    struct timespec time = {.tv_nsec = 2000000};
+
+    nanosleep(&time, NULL);
+}
+
+/* A sum of distinct bits is below 2^n, and a bit that is counted twice moves another one. */
+static int check(int64_t sum, const ftc_comm *world)
+{
+    int size = ftc_size(world);
+    int64_t needed = ((int64_t)1 << size) - 1;
+    ftc_report report = {.struct_size = sizeof(report)};
+
+    if (ftc_last_report(world, &report) != FTC_SUCCESS)
+        return 1;
+    for (int i = 0; i < report.failed_count; i++)
+        needed &= ~((int64_t)1 << report.failed[i]);
+    if ((sum & needed) == needed && sum < (int64_t)1 << size)
+        return 0;
+    fprintf(stderr, "sums_app: the sum is %#llx, and %#llx must be in it\n",
+            (unsigned long long)sum, (unsigned long long)needed);
+    return 1;
+}
+
+static int run(ftc_comm *world, int rounds, const char *file)
+{
+    int rank = ftc_rank(world), root = ftc_size(world) - 1;
+    int64_t mine = (int64_t)1 << rank, sum = 0;
+
+    for (int i = 0; i < rounds; i++) {
+        if (ftc_reduce(&mine, &sum, 1, FTC_INT64, FTC_SUM, root, world) != FTC_SUCCESS)
+            return 1;
+        if (rank != root)
+            continue;
+        if (check(sum, world) != 0)
+            return 1;
+    }
+    if (rank == root)
+        fclose(fopen(file, "w"));
+    for (int naps = 0; access(file, F_OK) != 0; naps++) {
+        if (naps == 5000)
+            return 1;
+        nap();
+    }
+    printf("rank %d: came through\n", rank);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    ftc_comm *world;
+
+    if (argc != 3 || ftc_init(NULL, &world) != FTC_SUCCESS)
+        return 2;
+    if (run(world, atoi(argv[1]), argv[2]) != 0) {
+        fprintf(stderr, "sums_app: %s\n", ftc_last_error());
+        ftc_abort(world, 1);
+    }
+    return ftc_finalize(world) == FTC_SUCCESS ? 0 : 1;
+}
