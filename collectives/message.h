@@ -48,7 +48,9 @@ enum ftc_message_kind {
     FTC_MESSAGE_POKE,
     FTC_MESSAGE_PULL,
     FTC_MESSAGE_FRAGMENT,
-    FTC_MESSAGE_TAKEN,  /* two levels: the root has the sum of a node (nodes.md, S6) */
+    FTC_MESSAGES_ONE_LEVEL, /* the kinds above are those of one level, too */
+    /* Two levels: the root has the sum of a node (nodes.md, S6). */
+    FTC_MESSAGE_TAKEN = FTC_MESSAGES_ONE_LEVEL,
     FTC_MESSAGE_GOSSIP, /* not a message of the agreement core: gossip/wire.h */
     FTC_MESSAGE_SETTLE, /* none either: all messages of settlements, where messages are counted */
     FTC_MESSAGES

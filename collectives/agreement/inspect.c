@@ -21,7 +21,7 @@ struct ftc_epoch ftc_member_epoch(const struct ftc_member *m)
     return m->epoch;
 }
 
-const uint64_t *ftc_member_rules(const struct ftc_member *m)
+const uint32_t *ftc_member_rules(const struct ftc_member *m)
 {
     return m->rules;
 }

@@ -183,7 +183,7 @@ struct ftc_member {
     struct ftc_member_report report; /* `failed` is report_failed */
     uint64_t ballots;
     struct ftc_epoch entered; /* the last of these ballots */
-    uint64_t rules[FTC_RULES_COUNT];
+    uint32_t rules[FTC_RULES_COUNT];
     char *mismatch; /* the words of ftc_member_mismatch(), made when there is one */
 };
 

@@ -287,8 +287,9 @@ void ftc_member_holding(const struct ftc_member *member, struct ftc_member_activ
 /* The lowest rank that the call under way waits for; -1: none. */
 int ftc_member_awaits(const struct ftc_member *member);
 void ftc_member_report(const struct ftc_member *member, struct ftc_member_report *report);
-const uint64_t *ftc_member_rules(const struct ftc_member *member); /* FTC_RULES_COUNT counters */
-uint64_t ftc_member_ballots(const struct ftc_member *member);      /* entered so far */
+/* FTC_RULES_COUNT counters, each modulo 2^32. */
+const uint32_t *ftc_member_rules(const struct ftc_member *member);
+uint64_t ftc_member_ballots(const struct ftc_member *member); /* entered so far */
 /* The ballot that was entered last. */
 const struct ftc_epoch *ftc_member_entered(const struct ftc_member *member);
 const uint64_t *ftc_member_pieces(const struct ftc_member *member); /* FTC_PIECES_KINDS counters */

@@ -149,7 +149,8 @@ struct ftc_comm {
     bool agreeing;    /* an algorithm runs an agreement by messages, although there is a board */
     uint64_t dropped; /* damaged messages that algorithms have dropped */
     struct {
-        uint64_t ballots, dropped, rules[FTC_RULES_COUNT], pieces[FTC_PIECES_KINDS];
+        uint64_t ballots, dropped, pieces[FTC_PIECES_KINDS];
+        uint32_t rules[FTC_RULES_COUNT];
     } counted; /* what of this communicator is in the counters of the slot */
     /* Entry k % FTC_OPERATIONS_AHEAD is the size of operation k, or 0 if no rank can be ahead in
      * operations of its kind. */

@@ -517,10 +517,25 @@ void ftc_publish_multicast(struct ftc_comm *comm)
     ftc_runtime_multicast_publish(comm->process);
 }
 
+static void count_rules(struct ftc_comm *comm, struct ftc_counters *counters)
+{
+    const uint32_t *taken = ftc_member_rules(comm->member);
+
+    for (int rule = 0; rule < FTC_RULES_COUNT; rule++) {
+        uint32_t more = taken[rule] - comm->counted.rules[rule];
+        if (more == 0)
+            continue;
+        ADD(counters->rules[rule], more);
+        comm->counted.rules[rule] = taken[rule];
+        if (rule == FTC_RULE_DROP_SMALLER || rule == FTC_RULE_DROP_FREED ||
+            rule == FTC_RULE_DROP_EPOCH)
+            ADD(counters->dropped, more);
+    }
+}
+
 void ftc_publish_returned(struct ftc_comm *comm)
 {
     struct ftc_counters *counters;
-    const uint64_t *rules = ftc_member_rules(comm->member);
     uint64_t now = ftc_clock_now();
 
     if (comm->process->alone)
@@ -528,11 +543,8 @@ void ftc_publish_returned(struct ftc_comm *comm)
     counters = &comm->process->slot->counters;
     count_operation(comm->process);
     count_up(&counters->ballots, &comm->counted.ballots, ftc_member_ballots(comm->member));
-    count_up(&counters->dropped, &comm->counted.dropped,
-             rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
-                 rules[FTC_RULE_DROP_EPOCH] + comm->dropped);
-    for (int i = 0; i < FTC_RULES_COUNT; i++)
-        count_up(&counters->rules[i], &comm->counted.rules[i], rules[i]);
+    count_up(&counters->dropped, &comm->counted.dropped, comm->dropped);
+    count_rules(comm, counters);
     if (LOAD(comm->process->slot->first_result_ns) == 0)
         STORE(comm->process->slot->first_result_ns, now);
     STORE(comm->process->slot->activity.since_ns, now);

@@ -398,7 +398,7 @@ void ftc_comms_judge_created(struct ftc_comms_world *w, int rank, int at,
 /* Number of messages that the member did not take. */
 static uint64_t not_taken(const struct ftc_member *member)
 {
-    const uint64_t *rules = ftc_member_rules(member);
+    const uint32_t *rules = ftc_member_rules(member);
 
     return rules[FTC_RULE_KEEP_EARLY] + rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
            rules[FTC_RULE_DROP_EPOCH];

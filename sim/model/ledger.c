@@ -456,7 +456,7 @@ static bool is_foreign(const struct ftc_ledger *l, int from, int to, uint64_t op
  * call. */
 static uint64_t not_taken(const struct ftc_member *member)
 {
-    const uint64_t *rules = ftc_member_rules(member);
+    const uint32_t *rules = ftc_member_rules(member);
 
     return rules[FTC_RULE_KEEP_EARLY] + rules[FTC_RULE_DROP_SMALLER] + rules[FTC_RULE_DROP_FREED] +
            rules[FTC_RULE_DROP_EPOCH];

@@ -145,7 +145,7 @@ static uint64_t messages_of(const struct ftc_timed_operation *o)
 {
     uint64_t messages = 0;
 
-    for (int kind = 0; kind < FTC_MESSAGE_GOSSIP; kind++)
+    for (int kind = 0; kind < FTC_MESSAGES_ONE_LEVEL; kind++)
         messages += o->sent[kind];
     return messages;
 }
@@ -207,7 +207,7 @@ static json_t *json_sent(const struct ftc_timed_operation *o)
 {
     json_t *sent = json_object();
 
-    for (int kind = 0; kind < FTC_MESSAGE_GOSSIP; kind++)
+    for (int kind = 0; kind < FTC_MESSAGES_ONE_LEVEL; kind++)
         json_object_set_new(sent, ftc_message_kind_name(kind),
                             json_integer((json_int_t)o->sent[kind]));
     return sent;

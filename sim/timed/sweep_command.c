@@ -212,7 +212,7 @@ struct printer {
 
 static void print_counts(const struct ftc_timed_operation *o)
 {
-    for (int kind = 0; kind < FTC_MESSAGE_GOSSIP; kind++)
+    for (int kind = 0; kind < FTC_MESSAGES_ONE_LEVEL; kind++)
         printf(",%" PRIu64, o->sent[kind]);
     printf(",%" PRIu64 ",%u,%u\n", o->bytes, o->ballots, o->retries);
 }
@@ -291,7 +291,7 @@ static int read_row(struct ftc_csv *csv, struct ftc_sweep_row *row)
     row->root_runs = !ftc_csv_skip_empty(csv);
     if (row->root_runs > 0)
         row->root_latency = ftc_csv_count(csv, UINT64_MAX);
-    for (int kind = 0; kind < FTC_MESSAGE_GOSSIP; kind++)
+    for (int kind = 0; kind < FTC_MESSAGES_ONE_LEVEL; kind++)
         median->sent[kind] = ftc_csv_count(csv, UINT64_MAX);
     median->bytes = ftc_csv_count(csv, UINT64_MAX);
     median->ballots = (unsigned)ftc_csv_count(csv, UINT_MAX);

@@ -275,7 +275,7 @@ END_TEST
 /* The rank keeps at most 64 MiB of them, and none of an operation that no root can have reached. */
 START_TEST(early_datagrams_are_kept_within_bounds)
 {
-    const uint64_t *kept = &ftc_member_rules(tested)[FTC_RULE_KEEP_EARLY];
+    const uint32_t *kept = &ftc_member_rules(tested)[FTC_RULE_KEEP_EARLY];
     struct ftc_buffer *far = forged(0, AT_OP, 100000), *large = ftc_buffer_new(1 << 20);
 
     ck_assert_int_eq(datagram(0, far), 0);
