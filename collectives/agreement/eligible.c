@@ -48,3 +48,14 @@ const char *ftc_direct_refuses(const struct ftc_member_settings *settings,
     return participants > settings->direct ? "there are more ranks than [reduce] direct"
                                            : "[integrity] mode is vote";
 }
+
+/* An operator of the user is called in calls alone, and a new delegate may be in none. */
+const char *ftc_sums_refuse(const struct ftc_member_settings *settings,
+                            const struct ftc_signature *signature)
+{
+    if (signature->kind != FTC_CALL_REDUCE)
+        return "it is no reduce";
+    if (signature->operator_code >= FTC_OPERATOR_ORDERED)
+        return "its operator is one of the user";
+    return settings->levels_plain ? NULL : "the senders wait for the root";
+}

@@ -15,6 +15,10 @@
 const char *ftc_levels_refuse(const struct ftc_member_settings *settings,
                               const struct ftc_signature *signature, const struct ftc_set *failed);
 
+/* Of the calls that take two levels: a plain reduce whose senders go on (nodes.md, S1). */
+const char *ftc_sums_refuse(const struct ftc_member_settings *settings,
+                            const struct ftc_signature *signature);
+
 /* `participants` are the members outside of G, or the delegates of those. */
 const char *ftc_exchange_refuses(const struct ftc_member_settings *settings,
                                  const struct ftc_signature *signature, int participants);

@@ -6,11 +6,10 @@
 
 #include "collectives/agreement/collector.h"
 
-/* S1. An operator of the user is called in calls alone, and a new delegate may be in none. */
+/* S1 */
 static bool suits(const struct ftc_member_settings *set, const struct ftc_signature *signature)
 {
-    return set->levels_plain && signature->kind == FTC_CALL_REDUCE &&
-           signature->operator_code < FTC_OPERATOR_ORDERED &&
+    return ftc_sums_refuse(set, signature) == NULL &&
            ftc_levels_refuse(set, signature, NULL) == NULL;
 }
 

@@ -168,11 +168,24 @@ static const char *levels_refuses(const struct ftc_choice_job *job,
     return why != NULL ? why : ftc_levels_refuse(&job->member, signature, job->failed);
 }
 
+/* Is it a plain reduce whose senders go on (nodes.md, S1)? */
+static bool senders_go_on(const struct ftc_choice_job *job, const struct ftc_signature *signature)
+{
+    return ftc_sums_refuse(&job->member, signature) == NULL;
+}
+
+static int levels_masked(const struct ftc_choice_job *job, const struct ftc_signature *signature)
+{
+    return senders_go_on(job, signature) ? all_others(job, signature) : 0;
+}
+
 static const char *levels_masks(const struct ftc_choice_job *job,
                                 const struct ftc_signature *signature)
 {
     if (ftc_call_from_root(signature->kind))
         return "any number of ranks but the root and the delegates of nodes";
+    if (senders_go_on(job, signature))
+        return "any number of ranks but the root";
     if (ftc_choice_exchanges(job, signature, FTC_CHOICE_LEVELS))
         return "any number of ranks that are not their node's delegate";
     return ftc_direct_refuses(&job->member, signature, job->nodes) == NULL
@@ -230,7 +243,7 @@ const struct ftc_choice ftc_choices[FTC_CHOICES] = {
     [FTC_CHOICE_RING] = {"ring", "an exchange among all ranks, then an agreement that commits it",
                          ring_refuses, none_masked, masks_none},
     [FTC_CHOICE_LEVELS] = {"levels", "shared memory in each node, messages between their delegates",
-                           levels_refuses, levels_masks, masks_none},
+                           levels_refuses, levels_masks, levels_masked},
     [FTC_CHOICE_EXCHANGE] = {"exchange", "recursive doubling: each rank gets all contributions",
                              exchange_refuses, none_masked, masks_none},
     [FTC_CHOICE_DIRECT] = {"direct", "each rank sends to the root, then a broadcast",

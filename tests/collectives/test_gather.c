@@ -294,6 +294,19 @@ START_TEST(blocks_go_among_all_ranks)
 }
 END_TEST
 
+START_TEST(the_senders_of_reduces_with_built_in_operators_go_on)
+{
+    struct ftc_member_settings settings = {.levels_plain = true};
+    struct ftc_signature sum = {.kind = FTC_CALL_REDUCE, .size = 8};
+
+    ck_assert_ptr_null(ftc_sums_refuse(&settings, &sum));
+    sum.operator_code = FTC_OPERATOR_USER;
+    ck_assert_ptr_nonnull(ftc_sums_refuse(&settings, &sum));
+    sum = (struct ftc_signature){.kind = FTC_CALL_ALLREDUCE, .root = -1, .size = 8};
+    ck_assert_ptr_nonnull(ftc_sums_refuse(&settings, &sum));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("gather");
@@ -305,6 +318,7 @@ int main(void)
     tcase_add_test(tcase, the_block_of_a_rank_in_the_failed_set_is_dropped);
     tcase_add_test(tcase, a_rank_that_gives_nothing_in_time_is_named);
     tcase_add_test(tcase, a_decided_list_is_the_list_of_all);
+    tcase_add_test(tcase, the_senders_of_reduces_with_built_in_operators_go_on);
     tcase_add_test(tcase, a_scatter_without_its_root_fails_for_all);
     tcase_add_test(tcase, a_gather_fails_after_more_than_f_deaths_and_the_next_one_does_not);
     tcase_add_test(tcase, a_vote_corrects_a_block);

@@ -148,6 +148,7 @@ explore --late-word :: sim explore -n 3 --nodes 2 --crashes 2 --json bcast:1 all
 explore --no-epoch :: sim explore -n 3 --nodes 2 --crashes 2 --no-epoch --late-word allreduce allreduce :: code 3 && out VIOLATION
 explore --late-look :: sim explore -n 4 -f 1 --nodes 2 --crashes 2 --late-look allreduce :: code 3 && out VIOLATION
 explore --far-ahead :: sim explore -n 4 -f 1 --nodes 2 --crashes 0 --far-ahead "bcast:1*3" :: code 3 && out VIOLATION
+explore --go-on :: changes explore -n 4 --nodes 2 reduce:1 -- --go-on :: changed
 explore --no-reduction :: sim explore -n 2 --json allreduce >base; sim explore -n 2 --no-reduction --json allreduce
     :: [ "$(jq .transitions base)" -le "$(jq .transitions out)" ] && holds '.verdict == "kept"' out
 explore --max-states :: sim explore -n 3 --max-states 10 allreduce :: code 4

@@ -30,6 +30,10 @@ static int check(int64_t sum, const ftc_comm *world)
 
     if (ftc_last_report(world, &report) != FTC_SUCCESS)
         return 1;
+    if (report.f != size - 1) {
+        fprintf(stderr, "sums_app: such a reduce masks %d failures, not all\n", report.f);
+        return 1;
+    }
     for (int i = 0; i < report.failed_count; i++)
         needed &= ~((int64_t)1 << report.failed[i]);
     if ((sum & needed) == needed && sum < (int64_t)1 << size)
