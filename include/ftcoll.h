@@ -677,8 +677,8 @@ typedef struct ftc_report {
     /* How many failures this operation masked without a second round, whichever ranks die but its
      * root or coordinator, and whenever: the size of comm less 1 where that is any number (on
      * the board, in direct operations, in broadcasts, and in reduces over two levels with a
-     * built-in operator), [job] f in groups and trees, 0 in an exchange, a ring, gossip and the other
-     * operations over two levels. ftcoll(7) has the table. */
+     * built-in operator), [job] f in groups and trees, 0 in an exchange, a ring, gossip and the
+     * other operations over two levels. ftcoll(7) has the table. */
     int f;
     /* How the result spread by messages: [broadcast] dissemination, tree and correction, but the
      * tree where multicast left the work to it; "exchange" or "ring", with "none" and "none", where

@@ -72,8 +72,9 @@ struct ftc_transport_ops {
      * and is closed now. FTC_ERR_NOMEM. */
     int (*receive)(struct ftc_transport *transport, int *from, struct ftc_buffer **message);
 
-    /* The caller waits for a message of this rank (-1: of any rank). The transport looks for that
-     * rank's messages first, and for the others only now and then. This is a hint. It holds until
+    /* The caller waits for a message of this rank (-1: of any rank; its own rank: of none, but for
+     * what another one writes in shared memory). The transport looks for that rank's messages
+     * first, and for the others only now and then. This is a hint. It holds until
      * the next call. NULL: the hint would not help this transport. */
     void (*expect)(struct ftc_transport *transport, int from);
 

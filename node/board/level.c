@@ -12,10 +12,11 @@
 
 #define PAGE_BYTES 4096u
 #define PLACES     FTC_LEVEL_PLACES
+#define BLOCKS     FTC_LEVEL_BLOCKS
 
 /* A record. Its rank writes it. After it comes its data: of a WORD the failed set, padded to 16
- * bytes, and then the value. Data that does not fit there lies in the block of the place. All
- * records of a rank, and then its blocks, are at the beginning of its area. */
+ * bytes, and then the value. Data that does not fit there lies in a block. All records of a rank,
+ * and then its blocks, are at the beginning of its area. */
 struct record {
     _Alignas(64) _Atomic uint64_t mark; /* round + 1; release: the rest is there */
     uint64_t communicator;
@@ -31,14 +32,28 @@ struct record {
     };
 };
 
-#define RECORD   1024u
+/* A block begins with this, and its data follows. The record of an earlier round, whose data was in
+ * the block, may still be marked. */
+struct block_head {
+    _Alignas(64) _Atomic uint64_t stamp; /* round + 1; 0: the data is being written */
+};
+
+/* The round that a rank waits for, plus 1. It follows the records. */
+struct awaits {
+    _Alignas(64) _Atomic uint64_t round;
+};
+
+#define RECORD   512u
+#define AWAITS   (2 * PLACES * RECORD)
 #define INLINE   (RECORD - sizeof(struct record))
 #define SET_MOST ((size_t)FTC_NODE_MAX_RANKS / 8)
-#define BLOCK    ((SET_MOST + FTC_LEVEL_MOST + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES)
-#define LARGE    (FTC_LEVEL_HEAD + 2 * PLACES * BLOCK) /* where memory for large values begins */
+#define BLOCK                                                                                      \
+    ((sizeof(struct block_head) + SET_MOST + FTC_LEVEL_MOST + PAGE_BYTES - 1) / PAGE_BYTES *       \
+     PAGE_BYTES)
+#define LARGE (FTC_LEVEL_HEAD + 2 * BLOCKS * BLOCK) /* where memory for large values begins */
 
 _Static_assert(sizeof(struct record) == 64, "one cache line, and what follows is aligned");
-_Static_assert(FTC_LEVEL_HEAD == 2 * PLACES * RECORD, "the head has all records");
+_Static_assert(FTC_LEVEL_HEAD >= AWAITS + sizeof(struct awaits), "the head has all records");
 _Static_assert(FTC_LEVEL_HEAD % PAGE_BYTES == 0, "blocks begin on pages");
 _Static_assert(LARGE < FTC_BOARD_AREA, "the records fit into a rank's area");
 
@@ -50,7 +65,7 @@ struct ftc_level {
     int rank;
     size_t set;                   /* bytes of a failed set */
     size_t padded;                /* the same, padded to 16 */
-    size_t populated[2 * PLACES]; /* bytes of this rank's blocks that are allocated */
+    size_t populated[2 * BLOCKS]; /* bytes of this rank's blocks that are allocated */
     size_t large;                 /* the same of its memory for large values */
 };
 
@@ -110,13 +125,23 @@ static struct record *record_of(const struct ftc_level *level, enum ftc_level_ki
     return (struct record *)(void *)(area_of(level, rank) + place_of(kind, round) * RECORD);
 }
 
-/* Where the data of a record lies, if it has so many bytes. */
-static unsigned char *rest_of(const struct ftc_level *level, unsigned place, int rank, size_t bytes)
+static size_t block_at(enum ftc_level_kind kind, uint64_t round)
 {
-    unsigned char *area = area_of(level, rank);
+    return FTC_LEVEL_HEAD + ((unsigned)kind * BLOCKS + (unsigned)(round % BLOCKS)) * BLOCK;
+}
 
-    return bytes <= INLINE ? area + place * RECORD + sizeof(struct record)
-                           : area + FTC_LEVEL_HEAD + place * BLOCK;
+static struct block_head *block_of(const struct ftc_level *level, enum ftc_level_kind kind,
+                                   uint64_t round, int rank)
+{
+    return (struct block_head *)(void *)(area_of(level, rank) + block_at(kind, round));
+}
+
+/* Where the data of a record lies, if it has so many bytes. */
+static unsigned char *rest_of(const struct ftc_level *level, enum ftc_level_kind kind,
+                              uint64_t round, int rank, size_t bytes)
+{
+    return bytes <= INLINE ? (unsigned char *)(record_of(level, kind, round, rank) + 1)
+                           : (unsigned char *)(block_of(level, kind, round, rank) + 1);
 }
 
 /* Allocate memory from `offset` on in the area of this rank, of which `populated` bytes are. So a
@@ -134,27 +159,40 @@ static int populate(struct ftc_level *level, size_t offset, size_t bytes, size_t
     return rc;
 }
 
-static int populate_block(struct ftc_level *level, unsigned place, size_t bytes)
+static int populate_block(struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
+                          size_t bytes)
 {
     if (bytes <= INLINE)
         return 0;
-    return populate(level, FTC_LEVEL_HEAD + place * BLOCK, bytes, &level->populated[place]);
+    return populate(level, block_at(kind, round), sizeof(struct block_head) + bytes,
+                    &level->populated[(unsigned)kind * BLOCKS + (unsigned)(round % BLOCKS)]);
+}
+
+/* 0: the data is being written. The stamp of a block goes with the mark of its record. */
+static void set_marks(struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
+                      size_t bytes, uint64_t mark)
+{
+    struct record *own = record_of(level, kind, round, level->rank);
+
+    if (bytes > INLINE)
+        atomic_store_explicit(&block_of(level, kind, round, level->rank)->stamp, mark,
+                              memory_order_release);
+    atomic_store_explicit(&own->mark, mark, memory_order_release);
 }
 
 int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
                     const struct ftc_level_record *record)
 {
     struct record *own = record_of(level, kind, round, level->rank);
-    size_t before = kind == FTC_LEVEL_WORD ? level->padded : 0, bytes = before + record->size;
-    unsigned place = place_of(kind, round);
-    unsigned char *at = rest_of(level, place, level->rank, bytes);
+    size_t before = record->set != NULL ? level->padded : 0, bytes = before + record->size;
+    unsigned char *at = rest_of(level, kind, round, level->rank, bytes);
 
     assert(record->size <= FTC_LEVEL_MOST);
-    int rc = populate_block(level, place, bytes);
+    int rc = populate_block(level, kind, round, bytes);
     if (rc != 0)
         return rc;
-    /* docs/design/nodes.md, S8: a reader of the post before looks at the mark again. */
-    atomic_store_explicit(&own->mark, 0, memory_order_relaxed);
+    /* docs/design/nodes.md, S8: a reader of the post before looks at the marks again. */
+    set_marks(level, kind, round, bytes, 0);
     atomic_thread_fence(memory_order_release);
     own->communicator = level->communicator;
     own->size = (uint32_t)record->size;
@@ -165,12 +203,18 @@ int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t 
     } else {
         own->ballot = record->ballot;
         own->write_offs = record->write_offs;
-        memcpy(at, record->set, level->set);
     }
+    if (record->set != NULL)
+        memcpy(at, record->set, level->set);
     if (record->size > 0)
         memcpy(at + before, record->data, record->size);
-    atomic_store_explicit(&own->mark, round + 1, memory_order_release);
+    set_marks(level, kind, round, bytes, round + 1);
     return 0;
+}
+
+unsigned ftc_level_turns(const struct ftc_level *level, enum ftc_level_kind kind, size_t size)
+{
+    return size + (kind == FTC_LEVEL_WORD ? level->padded : 0) <= INLINE ? PLACES : BLOCKS;
 }
 
 bool ftc_level_marked(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
@@ -178,6 +222,16 @@ bool ftc_level_marked(const struct ftc_level *level, enum ftc_level_kind kind, u
 {
     return atomic_load_explicit(&record_of(level, kind, round, rank)->mark, memory_order_acquire) ==
            round + 1;
+}
+
+bool ftc_level_stands(const struct ftc_level *level, uint64_t round, int rank)
+{
+    const struct record *theirs = record_of(level, FTC_LEVEL_POST, round, rank);
+    const struct block_head *block = block_of(level, FTC_LEVEL_POST, round, rank);
+
+    return ftc_level_marked(level, FTC_LEVEL_POST, round, rank) &&
+           (theirs->size <= INLINE ||
+            atomic_load_explicit(&block->stamp, memory_order_acquire) == round + 1);
 }
 
 int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
@@ -192,7 +246,7 @@ int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint
     if (size > FTC_LEVEL_MOST)
         return ftc_error_set(FTC_ERR_PROTO, "a record of rank %d claims %llu bytes", rank,
                              (unsigned long long)size);
-    const unsigned char *at = rest_of(level, place_of(kind, round), rank, before + (size_t)size);
+    const unsigned char *at = rest_of(level, kind, round, rank, before + (size_t)size);
     *record = (struct ftc_level_record){.signature = theirs->signature,
                                         .status = theirs->status,
                                         .data = at + before,
@@ -205,6 +259,21 @@ int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint
         record->set = at;
     }
     return 0;
+}
+
+static struct awaits *awaits_of(const struct ftc_level *level, int rank)
+{
+    return (struct awaits *)(void *)(area_of(level, rank) + AWAITS);
+}
+
+void ftc_level_await(struct ftc_level *level, uint64_t round)
+{
+    atomic_store(&awaits_of(level, level->rank)->round, round + 1);
+}
+
+bool ftc_level_awaits(const struct ftc_level *level, uint64_t round, int rank)
+{
+    return atomic_load(&awaits_of(level, rank)->round) == round + 1;
 }
 
 struct ftc_level_large ftc_level_large(const struct ftc_level *level)

@@ -1,7 +1,8 @@
 /*
  * The records of two levels on one node (docs/design/nodes.md, "Two levels"): the post of a rank
  * for an operation, and the decision word of a delegate. Each rank has FTC_LEVEL_PLACES records of
- * either kind, which the rounds use in turn. They lie in the areas of the board, because a job of
+ * either kind, and FTC_LEVEL_BLOCKS blocks for data that does not fit into its record. The rounds
+ * use both in turn. They lie in the areas of the board, because a job of
  * several nodes does not use the board. Each operation over two levels is a round, and rounds are
  * numbered alike at all ranks.
  *
@@ -19,9 +20,10 @@
 #include "node/segment/segment.h"
 
 #define FTC_LEVEL_MOST   (1u << 17) /* bytes of the largest value */
-#define FTC_LEVEL_PLACES 4u         /* W: the record of round r + W overwrites that of round r */
+#define FTC_LEVEL_PLACES 16u        /* W: the record of round r + W overwrites that of round r */
+#define FTC_LEVEL_BLOCKS 4u         /* B: data in a block of round r + B overwrites that of r */
 /* The records of a rank without larger data: so many bytes at the beginning of its area. */
-#define FTC_LEVEL_HEAD 8192u
+#define FTC_LEVEL_HEAD 20480u
 
 enum ftc_level_kind { FTC_LEVEL_POST, FTC_LEVEL_WORD };
 
@@ -32,8 +34,10 @@ struct ftc_level_record {
     struct ftc_ballot_id ballot; /* WORD: the ballot that first decided */
     uint32_t write_offs;         /* WORD: of the decision */
     int status;                  /* WORD */
-    const unsigned char *set;    /* WORD: the failed set, in ftc_set_bytes(ranks) bytes */
-    const unsigned char *data;   /* `size` bytes, aligned for any type */
+    /* WORD: the failed set, in ftc_set_bytes(ranks) bytes. NULL when written: the word is a mark
+     * alone, which nobody reads. */
+    const unsigned char *set;
+    const unsigned char *data; /* `size` bytes, aligned for any type */
     size_t size;
 };
 
@@ -66,13 +70,25 @@ void ftc_level_close(struct ftc_level *level); /* NULL is legal */
 int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
                     const struct ftc_level_record *record);
 
+/* After how many rounds a record with `size` bytes of data is overwritten, or its data: W or B. */
+unsigned ftc_level_turns(const struct ftc_level *level, enum ftc_level_kind kind, size_t size);
+
 /* Is the record of `rank` for this round marked (acquire)? */
 bool ftc_level_marked(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
                       int rank);
+/* The same for a POST, and nobody has begun to overwrite its data. */
+bool ftc_level_stands(const struct ftc_level *level, uint64_t round, int rank);
 /* Read a marked record. Its set and data are valid until this rank has posted for a later round.
  * FTC_ERR_PROTO: its contents are impossible. */
 int ftc_level_read(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
                    int rank, struct ftc_level_record *record);
+
+/* Says that this rank waits until the record of a round may be overwritten (seq_cst). The rank
+ * looks for that afterwards. */
+void ftc_level_await(struct ftc_level *level, uint64_t round);
+/* Does `rank` wait for this round? For a rank that has written (seq_cst) what the other one looks
+ * for. */
+bool ftc_level_awaits(const struct ftc_level *level, uint64_t round, int rank);
 
 struct ftc_level_large ftc_level_large(const struct ftc_level *level);
 /* Allocates the first `size` bytes of this rank's area, up to `room`. FTC_ERR_SYSTEM: /dev/shm is

@@ -59,6 +59,7 @@ int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *s
     struct ftc_levels *levels = comm->levels = calloc(1, sizeof(*levels));
     if (levels == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
+    levels->wants = -1;
     levels->input = malloc(FTC_LEVEL_MOST);
     if (levels->input == NULL || ftc_set_init(&levels->missing, comm->size) != 0 ||
         ftc_set_init(&levels->missing_of_sum, comm->size) != 0)
@@ -314,7 +315,7 @@ static void noticed(struct ftc_comm *comm, int rank)
 static bool advance(struct ftc_comm *comm, struct ftc_request *request)
 {
     if (request->stage == BEGINS) {
-        request->wants_room = !ftc_sums_has_room(comm);
+        request->wants_room = !ftc_sums_has_room(comm, ftc_posts_size(comm, request->call));
         if (request->wants_room)
             return false;
         if (!ftc_request_may_begin(comm, request))
@@ -341,7 +342,7 @@ static void leave(struct ftc_comm *comm)
     static const struct ftc_call closing = {.signature = {.kind = FTC_CALL_CLOSE, .root = -1}};
     struct ftc_levels *levels = comm->levels;
 
-    if (levels == NULL || !ftc_sums_has_room(comm))
+    if (levels == NULL || !ftc_sums_has_room(comm, 0))
         return;
     ftc_posts_write(comm, &closing);
     ftc_posts_ring(comm, levels->first, levels->end);
@@ -355,7 +356,7 @@ static void check_own(struct ftc_comm *comm)
         return;
     /* During a call this starts with the mark of this round: the post is made before any wait. */
     for (uint64_t back = levels->call != NULL ? 0 : 1;
-         back <= FTC_POSTS_AHEAD && back <= levels->round; back++)
+         back < FTC_LEVEL_PLACES && back <= levels->round; back++)
         if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round - back, comm->rank))
             ftc_process_leave(comm->process, FTC_EXIT_CORRUPT,
                               "this process's own mark has changed");
@@ -408,8 +409,19 @@ static void activity(const struct ftc_comm *comm, struct ftc_member_activity *no
         delegate == comm->rank && levels->posted < levels->end ? levels->posted : delegate;
 }
 
+/* This rank itself: what it waits for comes by the memory of the node. */
+static int awaits(const struct ftc_comm *comm)
+{
+    const struct ftc_levels *levels = comm->levels;
+
+    if (levels == NULL || (levels->waiting == NULL && levels->wants < 0))
+        return -1;
+    return levels->waiting == NULL && ftc_sums_is_delegate(comm) ? levels->wants : comm->rank;
+}
+
 const struct ftc_algorithm ftc_algorithm_levels = {
     .advance = advance,
+    .awaits = awaits,
     .close = levels_close,
     .received = go_on,
     .ready = ready,

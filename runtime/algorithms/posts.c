@@ -112,46 +112,75 @@ static bool find_word(const struct ftc_comm *comm)
 
 /* --- posting --- */
 
-/* nodes.md, "Waking ahead". The delegate of the broadcast FTC_POSTS_AHEAD rounds later may wait for
- * this rank's mark. The post of any living rank for that round says who its root is, and so its
+/* How many rounds a delegate may be ahead of the other ranks of its node in such a broadcast. */
+static unsigned most_ahead(const struct ftc_comm *comm, const struct ftc_signature *signature)
+{
+    return ftc_level_turns(comm->levels->shared, FTC_LEVEL_WORD, (size_t)signature->size) - 1;
+}
+
+/* The delegate of a call with this root, by what is declared. A rank that takes itself for the
+ * delegate by its L is this one, or will be declared, because L has only declared ranks. */
+static int declared_delegate(const struct ftc_comm *comm, int root)
+{
+    int rank = comm->levels->first;
+
+    if (root >= comm->levels->first && root < comm->levels->end &&
+        !ftc_comm_is_declared(comm, root))
+        return root;
+    while (rank < comm->rank && ftc_comm_is_declared(comm, rank))
+        rank++;
+    return rank;
+}
+
+/* nodes.md, "Waking ahead". The delegate of the broadcast so many rounds later may wait for this
+ * rank's mark. The post of any living rank for that round says who its root is, and so its
  * delegate. */
-static void wake_ahead(struct ftc_comm *comm)
+static void wake_ahead(struct ftc_comm *comm, unsigned ahead)
 {
     struct ftc_levels *levels = comm->levels;
     struct ftc_level_record record;
-    int rank = levels->first, lowest = levels->first;
-    uint64_t round = levels->round + FTC_POSTS_AHEAD;
+    int rank = levels->first;
+    uint64_t round = levels->round + ahead;
 
     while (rank < levels->end && (ftc_comm_is_declared(comm, rank) ||
                                   !ftc_level_marked(levels->shared, FTC_LEVEL_POST, round, rank)))
         rank++;
     if (rank == levels->end ||
-        ftc_level_read(levels->shared, FTC_LEVEL_POST, round, rank, &record) != 0)
+        ftc_level_read(levels->shared, FTC_LEVEL_POST, round, rank, &record) != 0 ||
+        most_ahead(comm, &record.signature) != ahead)
         return;
-    int root = (int)record.signature.root;
-    if (root >= levels->first && root < levels->end && !ftc_comm_is_declared(comm, root)) {
-        ftc_posts_ring(comm, root, root + 1);
-        return;
-    }
-    while (lowest < levels->end && ftc_comm_is_declared(comm, lowest))
-        lowest++;
-    ftc_posts_ring(comm, lowest, lowest + 1);
+    int delegate = declared_delegate(comm, (int)record.signature.root);
+    ftc_posts_ring(comm, delegate, delegate + 1);
 }
 
-/* Rings the delegate if it may wait for this post. The post and the look for the word must be
- * sequentially consistent, as for a bell: either this rank sees the word, or the writer of the word
- * sees this post. */
+/* Is this rank the last of its node to post? If two post at the same time, both may be. A rank that
+ * is declared later is not waited for: the launcher rings all then. */
+static bool posts_last(const struct ftc_comm *comm)
+{
+    const struct ftc_levels *levels = comm->levels;
+
+    for (int rank = levels->first; rank < levels->end; rank++)
+        if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round, rank) &&
+            !ftc_comm_is_declared(comm, rank))
+            return false;
+    return true;
+}
+
+/* Rings the delegate if it may wait for this post. The post and the looks must be sequentially
+ * consistent, as for a bell: either this rank sees the word, or the writer of the word sees this
+ * post; and one of the ranks that post sees the posts of all others. */
 static void ring_for_post(struct ftc_comm *comm)
 {
-    int delegate = ftc_posts_delegate(comm);
+    int delegate = declared_delegate(comm, comm->levels->root);
 
-    if (comm->levels->gathers) { /* a delegate that takes over later looks at the posts anyway */
-        ftc_posts_ring(comm, delegate, delegate + 1);
-        return;
-    }
     atomic_thread_fence(memory_order_seq_cst);
-    if (find_word(comm))
-        wake_ahead(comm);
+    if (comm->levels->gathers) {
+        if (posts_last(comm))
+            ftc_posts_ring(comm, delegate, delegate + 1);
+    } else if (find_word(comm)) {
+        wake_ahead(comm, FTC_LEVEL_BLOCKS - 1);
+        wake_ahead(comm, FTC_LEVEL_PLACES - 1);
+    }
 }
 
 void ftc_posts_write(struct ftc_comm *comm, const struct ftc_call *call)
@@ -228,17 +257,17 @@ static bool has_gathered(struct ftc_comm *comm)
     return true;
 }
 
-/* nodes.md, "Room for a broadcast's word". Has each rank of the node posted for the round
- * FTC_POSTS_AHEAD before, or failed? Then it has read the word that this round overwrites. The
- * marks are still there: the post for round + 1 goes to the same place, and no rank has come so
- * far. */
+/* nodes.md, "Room for a broadcast's word". Has each rank of the node posted for the round that is
+ * most_ahead() before, or failed? Then it has read the word that this round overwrites. The marks
+ * are still there: no rank has come so far that it writes over them. */
 static bool has_room(struct ftc_comm *comm)
 {
     struct ftc_levels *levels = comm->levels;
+    unsigned ahead = most_ahead(comm, &levels->call->signature);
 
-    for (; levels->round >= FTC_POSTS_AHEAD && levels->posted < levels->end; levels->posted++) {
+    for (; levels->round >= ahead && levels->posted < levels->end; levels->posted++) {
         bool failed = knows_failed(comm, levels->posted);
-        if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round - FTC_POSTS_AHEAD,
+        if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round - ahead,
                               levels->posted) &&
             !failed)
             return false;

@@ -10,9 +10,6 @@
 #include "node/board/level.h"
 #include "runtime/comm/comm.h"
 
-#define FTC_POSTS_AHEAD                                                                            \
-    (FTC_LEVEL_PLACES - 1) /* how many rounds a delegate may be ahead of a rank of its node */
-
 /* A reduce whose senders go on: the post of this rank for it, which is in place round mod W. */
 struct ftc_sum {
     bool needed; /* the post may still be needed: nodes.md, S7 */
@@ -39,6 +36,7 @@ struct ftc_levels {
     struct ftc_set missing; /* ranks of the node that have failed without a post */
     int writer;             /* the rank whose decision word was found; -1: none was found yet */
     struct ftc_sum sum[FTC_LEVEL_PLACES];
+    int wants; /* this rank waits for room until this root has a sum; -1: it does not */
     struct ftc_set missing_of_sum; /* while a sum is made: the same for its round */
     unsigned char *input;          /* the combined input of the node, or the set of a validate */
 };

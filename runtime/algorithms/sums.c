@@ -29,14 +29,37 @@ static bool is_needed(const struct ftc_comm *comm, const struct ftc_sum *sum)
     return true;
 }
 
-bool ftc_sums_has_room(const struct ftc_comm *comm)
+/* The latest sum before `end` that is needed; NULL: none is. */
+static const struct ftc_sum *latest_needed(const struct ftc_comm *comm, uint64_t end)
 {
-    const struct ftc_levels *levels = comm->levels;
+    const struct ftc_sum *latest = NULL;
 
-    return !is_needed(comm, &levels->sum[levels->round % FTC_LEVEL_PLACES]);
+    for (int i = 0; i < (int)FTC_LEVEL_PLACES; i++) {
+        const struct ftc_sum *sum = &comm->levels->sum[i];
+        if (sum->needed && sum->round < end && (latest == NULL || sum->round > latest->round) &&
+            is_needed(comm, sum))
+            latest = sum;
+    }
+    return latest;
 }
 
-static bool is_delegate(const struct ftc_comm *comm)
+/* Places become free in halves, so that a rank which has to wait goes on by several rounds. */
+bool ftc_sums_has_room(const struct ftc_comm *comm, size_t size)
+{
+    struct ftc_levels *levels = comm->levels;
+    unsigned half = ftc_level_turns(levels->shared, FTC_LEVEL_POST, size) / 2;
+    uint64_t begun = levels->round / half * half, end = begun > half ? begun - half : 0;
+    const struct ftc_sum *sum = latest_needed(comm, end);
+
+    if (sum != NULL) {
+        ftc_level_await(levels->shared, sum->round);
+        sum = latest_needed(comm, end);
+    }
+    levels->wants = sum != NULL ? sum->signature.root : -1;
+    return sum == NULL;
+}
+
+bool ftc_sums_is_delegate(const struct ftc_comm *comm)
 {
     int rank = comm->levels->first;
 
@@ -52,7 +75,7 @@ static bool owes(const struct ftc_comm *comm, const struct ftc_sum *sum)
     int root = sum->signature.root;
 
     return sum->needed && !sum->sent && (root < levels->first || root >= levels->end) &&
-           is_delegate(comm) && is_needed(comm, sum);
+           ftc_sums_is_delegate(comm) && is_needed(comm, sum);
 }
 
 bool ftc_sums_owed(const struct ftc_comm *comm)
@@ -131,7 +154,7 @@ static enum found add_post(struct ftc_comm *comm, struct ftc_sum *sum, int rank,
             ftc_reduction_combine(&sum->reduction, record.data, levels->input, size);
     }
     atomic_thread_fence(memory_order_acquire);
-    if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, sum->round, rank))
+    if (!ftc_level_stands(levels->shared, sum->round, rank))
         return FOUND_LATER;
     if (read && same && !fits)
         mismatch(comm, sum, rank, &record.signature);
@@ -196,13 +219,15 @@ void ftc_sums_write_word(struct ftc_comm *comm, uint64_t round,
                          const struct ftc_signature *signature)
 {
     struct ftc_levels *levels = comm->levels;
-    unsigned char set[FTC_NODE_MAX_RANKS / 8 + 8] = {0};
-    struct ftc_level_record word = {.signature = *signature, .set = set};
+    struct ftc_level_record word = {.signature = *signature};
 
     if (levels->end - levels->first == 1)
         return;
     ftc_progress_must(comm->process, ftc_level_write(levels->shared, FTC_LEVEL_WORD, round, &word));
-    ftc_posts_ring(comm, levels->first, levels->end);
+    atomic_thread_fence(memory_order_seq_cst);
+    for (int rank = levels->first; rank < levels->end; rank++)
+        if (ftc_level_awaits(levels->shared, round, rank))
+            ftc_posts_ring(comm, rank, rank + 1);
 }
 
 void ftc_sums_taken(struct ftc_comm *comm, uint64_t op)

@@ -178,12 +178,16 @@ static struct ftc_driven *find(const struct ftc_process *process, const struct f
 
 static int awaited(const struct ftc_process *process)
 {
-    int rank = -1;
+    bool by_memory = process->active != NULL;
 
-    for (struct ftc_driven *driven = process->active; driven != NULL && rank < 0;
-         driven = driven->next_active)
-        rank = driven->ops->awaits(driven);
-    return rank;
+    for (struct ftc_driven *driven = process->active; driven != NULL;
+         driven = driven->next_active) {
+        int rank = driven->ops->awaits(driven);
+        if (rank >= 0 && rank != process->rank)
+            return rank;
+        by_memory &= rank == process->rank;
+    }
+    return by_memory ? process->rank : -1;
 }
 
 static void take_message(struct ftc_process *process, int from, struct ftc_buffer *message)

@@ -83,7 +83,7 @@ static struct ftc_level_record post_of(const void *data, size_t size)
 /* Small records lie beside their mark, others in their own block. */
 START_TEST(what_a_rank_posts_the_others_find)
 {
-    static const size_t sizes[] = {0, 1, 8, 960, 961, 4096, FTC_LEVEL_MOST};
+    static const size_t sizes[] = {0, 1, 8, 448, 449, 4096, FTC_LEVEL_MOST};
     static unsigned char data[FTC_LEVEL_MOST];
     struct ftc_level_record mine = post_of(data, sizes[_i]), theirs;
 
@@ -134,16 +134,60 @@ START_TEST(some_rounds_are_there_at_once)
 {
     struct ftc_level_record record;
 
-    for (uint64_t round = 0; round < 11; round++) {
+    for (uint64_t round = 0; round < 3 * FTC_LEVEL_PLACES; round++) {
         record = post_of(&round, sizeof(round));
         ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_POST, round, &record), 0);
-        for (uint64_t r = 0; r < 13; r++)
+        for (uint64_t r = 0; r < 4 * FTC_LEVEL_PLACES; r++)
             ck_assert(ftc_level_marked(two, FTC_LEVEL_POST, r, 4) ==
                       (r <= round && r + FTC_LEVEL_PLACES > round));
         uint64_t oldest = round < FTC_LEVEL_PLACES ? 0 : round - FTC_LEVEL_PLACES + 1;
         ck_assert_int_eq(ftc_level_read(two, FTC_LEVEL_POST, oldest, 4, &record), 0);
         ck_assert_uint_eq(*record.data, oldest);
     }
+}
+END_TEST
+
+/* Blocks are fewer than places. So a mark may outlive the data. */
+START_TEST(a_post_stands_until_its_data_is_overwritten)
+{
+    static unsigned char data[4096];
+    struct ftc_level_record large = post_of(data, sizeof(data)), small = post_of(data, 8);
+
+    ck_assert_uint_eq(ftc_level_turns(one, FTC_LEVEL_POST, 8), FTC_LEVEL_PLACES);
+    ck_assert_uint_eq(ftc_level_turns(one, FTC_LEVEL_POST, sizeof(data)), FTC_LEVEL_BLOCKS);
+    ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_POST, 0, &large), 0);
+    for (uint64_t round = 1; round < FTC_LEVEL_BLOCKS; round++)
+        ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_POST, round, &small), 0);
+    ck_assert(ftc_level_stands(two, 0, 4) && ftc_level_stands(two, 1, 4));
+    ck_assert(!ftc_level_stands(two, FTC_LEVEL_BLOCKS, 4));
+    ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_POST, FTC_LEVEL_BLOCKS, &large), 0);
+    ck_assert(ftc_level_marked(two, FTC_LEVEL_POST, 0, 4));
+    ck_assert(!ftc_level_stands(two, 0, 4));
+    ck_assert(ftc_level_stands(two, 1, 4) && ftc_level_stands(two, FTC_LEVEL_BLOCKS, 4));
+}
+END_TEST
+
+/* A word without a set has no data, and leaves the data of other words alone. */
+START_TEST(a_bare_word_is_a_mark)
+{
+    unsigned char set[16] = {0x12, 0x01}, value[4096] = {7};
+    struct ftc_level_record word = post_of(value, sizeof(value)), bare = post_of(NULL, 0), theirs;
+
+    word.set = set;
+    ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_WORD, FTC_LEVEL_BLOCKS, &word), 0);
+    ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_WORD, 0, &bare), 0);
+    ck_assert(ftc_level_marked(two, FTC_LEVEL_WORD, 0, 4));
+    ck_assert_int_eq(ftc_level_read(two, FTC_LEVEL_WORD, FTC_LEVEL_BLOCKS, 4, &theirs), 0);
+    ck_assert_uint_eq(theirs.data[0], 7);
+}
+END_TEST
+
+START_TEST(a_rank_says_for_which_round_it_waits)
+{
+    ck_assert(!ftc_level_awaits(two, 0, 4));
+    ftc_level_await(one, 3);
+    ck_assert(ftc_level_awaits(two, 3, 4));
+    ck_assert(!ftc_level_awaits(two, 2, 4) && !ftc_level_awaits(two, 3, 5));
 }
 END_TEST
 
@@ -171,6 +215,9 @@ static void add(Suite *suite, const char *name, void (*setup)(void))
     tcase_add_loop_test(tests, what_a_rank_posts_the_others_find, 0, 7);
     tcase_add_loop_test(tests, a_decision_word_says_who_failed_and_which_ballot_decided, 0, 3);
     tcase_add_test(tests, some_rounds_are_there_at_once);
+    tcase_add_test(tests, a_post_stands_until_its_data_is_overwritten);
+    tcase_add_test(tests, a_bare_word_is_a_mark);
+    tcase_add_test(tests, a_rank_says_for_which_round_it_waits);
     tcase_add_test(tests, a_record_that_claims_too_much_is_refused);
     suite_add_tcase(suite, tests);
 }

@@ -337,11 +337,12 @@ static int receive_by(struct ftc_route *route, int carrier, int *from, struct ft
 static void route_expect(struct ftc_transport *transport, int from)
 {
     struct ftc_route *route = (struct ftc_route *)transport;
+    bool none = from == route->setup.self;
     int chosen = from >= 0 ? route->chosen[from] : FTC_ROUTE_NOT_YET;
 
     for (int i = 0; i < FTC_CARRIERS; i++)
         if (route->carrier[i] != NULL && route->carrier[i]->ops->expect != NULL)
-            route->carrier[i]->ops->expect(route->carrier[i], i == chosen ? from : -1);
+            route->carrier[i]->ops->expect(route->carrier[i], none || i == chosen ? from : -1);
 }
 
 /* The carriers are asked in turn. */

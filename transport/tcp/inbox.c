@@ -66,13 +66,15 @@ void ftc_tcp_expect(struct ftc_transport *transport, int from)
 static bool look_at_expected(struct ftc_tcp *tcp)
 {
     struct ftc_tcp_peer *peer = tcp->expected >= 0 ? tcp->peer[tcp->expected] : NULL;
-    if (peer == NULL || peer->link == NULL || peer->closed || !tcp->idle ||
+    bool none = tcp->expected == tcp->self; /* no message is */
+    if ((!none && (peer == NULL || peer->link == NULL || peer->closed)) || !tcp->idle ||
         tcp->wire->poll != NULL || tcp->looked >= LOOKS_AT_ONE) {
         tcp->looked = 0;
         return false;
     }
     tcp->looked++;
-    read_and_acknowledge(tcp, peer, peer->link->frame);
+    if (!none)
+        read_and_acknowledge(tcp, peer, peer->link->frame);
     return true;
 }
 
