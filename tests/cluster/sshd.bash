@@ -15,6 +15,7 @@ StrictModes no
 UsePAM no
 UseDNS no
 PrintMotd no
+SetEnv SHLVL=1
 CONF
     cat <<CONF | put ssh/config
 IdentityFile $inside/ssh/key
@@ -24,6 +25,7 @@ ConnectTimeout 5
 StrictHostKeyChecking no
 UserKnownHostsFile /dev/null
 LogLevel ERROR
+KexAlgorithms curve25519-sha256
 CONF
 }
 
