@@ -233,24 +233,26 @@ uint32_t ftc_bell_prepare(struct ftc_bell *bell)
 }
 
 /* A ring from before this sleep may be in the socket, and makes this sleep short. */
-static void sleep_in_poll(struct ftc_bell *bell, uint64_t timeout_ns, int fd, int other)
+static bool sleep_in_poll(struct ftc_bell *bell, uint64_t timeout_ns, int fd, int other)
 {
     struct pollfd fds[] = {{.fd = bell->call_fd, .events = POLLIN},
                            {.fd = fd, .events = POLLIN}, /* poll() skips -1 */
                            {.fd = other, .events = POLLIN}};
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / FTC_NS_PER_S),
                                .tv_nsec = (long)(timeout_ns % FTC_NS_PER_S)};
-    if (ppoll(fds, sizeof(fds) / sizeof(fds[0]), &timeout, NULL) > 0 && fds[0].revents != 0)
+    int ready = ppoll(fds, sizeof(fds) / sizeof(fds[0]), &timeout, NULL);
+
+    if (ready > 0 && fds[0].revents != 0)
         drain(bell->call_fd);
+    return ready != 0;
 }
 
-void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd,
+bool ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd,
                     int other)
 {
     if (bell->call_fd >= 0)
-        sleep_in_poll(bell, timeout_ns, fd, other);
-    else
-        ftc_futex_wait(&own_slot(bell)->bell, expected, timeout_ns); /* S5 */
+        return sleep_in_poll(bell, timeout_ns, fd, other);
+    return ftc_futex_wait(&own_slot(bell)->bell, expected, timeout_ns); /* S5 */
 }
 
 void ftc_bell_awake(struct ftc_bell *bell)

@@ -68,10 +68,10 @@ void ftc_bell_ring_launcher(struct ftc_bell *bell);
  *   4. ftc_bell_awake(bell), also if step 3 was skipped
  *
  * No ring between steps 1 and 3 is lost. After ftc_bell_poll() the sleep also ends when `fd` or
- * `other` is readable; -1 means no descriptor.
+ * `other` is readable; -1 means no descriptor. ftc_bell_sleep() returns false if the time was over.
  */
 uint32_t ftc_bell_prepare(struct ftc_bell *bell);
-void ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd,
+bool ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd,
                     int other);
 void ftc_bell_awake(struct ftc_bell *bell);
 

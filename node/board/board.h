@@ -64,8 +64,8 @@ struct ftc_board_host {
     enum ftc_board_copied (*copy_to)(void *arg, int rank, uint64_t address, const void *from,
                                      size_t size);
 
-    /* Sleep on a shared word, and wake its sleepers, by futex(2). */
-    void (*sleep)(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
+    /* Sleep on a shared word, and wake its sleepers, by futex(2). False: the time was over. */
+    bool (*sleep)(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
     void (*wake)(void *arg, _Atomic uint32_t *word, int count);
     /* Make a full fence on every processor that runs a thread of the job, by membarrier(2). True if
      * it was made. */

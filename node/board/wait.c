@@ -320,8 +320,10 @@ void ftc_board_nap(struct ftc_board *b)
     host->asleep(host->arg, false);
 }
 
-static void sleep_once(struct ftc_board *b, const struct waitable *waitable, ftc_board_done *done)
+/* False: its time was over. */
+static bool sleep_once(struct ftc_board *b, const struct waitable *waitable, ftc_board_done *done)
 {
+    bool rung = true;
     const struct ftc_board_host *host = &b->set.host;
     uint64_t longest = b->set.longest_ns;
     uint32_t failures = b->failures;
@@ -344,9 +346,10 @@ static void sleep_once(struct ftc_board *b, const struct waitable *waitable, ftc
     if ((!done(b) || FTC_BOARD_MUTATED(NO_LAST_LOOK)) && failures == b->failures &&
         !ftc_board_is_in_vain(b) &&
         (waitable->progress == NULL || threshold_covers(waitable->progress, waitable->end)))
-        host->sleep(host->arg, waitable->bell, expected, longest);
+        rung = host->sleep(host->arg, waitable->bell, expected, longest);
     b->suspicious = true;
     host->asleep(host->arg, false);
+    return rung;
 }
 
 /* A rank that waits for room has W rounds under way, so it need not hurry, and each look takes the
@@ -383,9 +386,8 @@ FTC_HOT static bool until(struct ftc_board *b, const struct waitable *waitable,
                 ftc_board_nap(b);
             idle = b->set.spins;
         } else {
-            sleep_once(b, waitable, done);
-            /* Others may be about to run, so yield again before the next sleep. */
-            idle = b->set.spins;
+            /* Woken: others may be about to run, so it yields again before it sleeps. */
+            idle = b->set.spins + (sleep_once(b, waitable, done) ? 0 : b->set.yields);
         }
     }
     return idle == 0;

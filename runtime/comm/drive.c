@@ -434,8 +434,8 @@ static uint64_t sleep_ns(const struct ftc_process *process, uint64_t longest_ns)
 }
 
 /* First announces the sleep, and only then looks at all that could end the wait. In the other order
- * a ring between the look and the sleep would be lost. */
-static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
+ * a ring between the look and the sleep would be lost. False: its time was over. */
+static bool sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 {
     struct ftc_process *process = comm->process;
 
@@ -450,16 +450,18 @@ static void sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
     int messages = process->transport->ops->descriptor(process->transport);
     uint32_t expected = ftc_bell_prepare(&process->bell);
     /* A request that has moved on may have left work, and shows another wait. */
-    bool slept = !ftc_progress_ready(process) && !until->done(comm, until->arg) && !comm->moved;
+    bool rung = true,
+         slept = !ftc_progress_ready(process) && !until->done(comm, until->arg) && !comm->moved;
     if (slept) {
         uint64_t ns = sleep_ns(process, until->longest_ns);
         ftc_turn_sleep(process);
-        ftc_bell_sleep(&process->bell, expected, ns, messages, datagrams);
+        rung = ftc_bell_sleep(&process->bell, expected, ns, messages, datagrams);
         ftc_turn_awake(process);
     }
     ftc_bell_awake(&process->bell);
     if (slept && until->wait == FTC_WAIT_NOTHING && !ftc_progress_ready(process))
         ftc_job_look_for_mismatch(comm);
+    return rung;
 }
 
 /* Spins until there is something to take in, or it is time for a step: a look takes a fraction of
@@ -489,9 +491,8 @@ static bool drive_once(struct ftc_comm *comm, const struct ftc_until *until, int
     } else if (*idle <= patience->spins + patience->yields) {
         ftc_turn_give_way(comm->process);
     } else {
-        sleep_once(comm, until);
         /* Woken: others may be about to run, so it yields again before it sleeps. */
-        *idle = patience->spins;
+        *idle = patience->spins + (sleep_once(comm, until) ? 0 : patience->yields);
         return true;
     }
     return false;

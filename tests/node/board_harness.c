@@ -88,11 +88,14 @@ static void pass(void *arg, enum ftc_board_point point)
 /* what a copy reads that comes too late */
 #define OTHER_BYTE 0x77
 
-static void sleep_on(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+static bool sleep_on(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
     struct actor *actor = arg;
 
-    fiber_sleep(actor->box, word, expected, timeout_ns <= BRIEF_NS);
+    bool brief = timeout_ns <= BRIEF_NS;
+
+    fiber_sleep(actor->box, word, expected, brief);
+    return !brief;
 }
 
 static void wake(void *arg, _Atomic uint32_t *word, int count)

@@ -110,10 +110,10 @@ static bool allow_copies(void *arg, int rank)
     return false;
 }
 
-static void sleep_on(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
+static bool sleep_on(void *arg, _Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
     (void)arg;
-    ftc_futex_wait(word, expected, timeout_ns);
+    return ftc_futex_wait(word, expected, timeout_ns);
 }
 
 static void wake(void *arg, _Atomic uint32_t *word, int count)

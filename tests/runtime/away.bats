@@ -34,3 +34,15 @@ quick_while_away() { # ALGORITHM SECONDS DEATH
         [[ $output == *"a child made by fork() is not part of the job"* ]]
     done
 }
+
+# A sleep ends at each heartbeat, in case a ring was lost. A caller that nothing has woken sleeps on
+# at once: it gives way up to a thousand times before it first sleeps, and then only if it is woken.
+@test "a caller that waits in vain sleeps, also while its heart beats" {
+    local order # a board for shm, messages for tcp
+    for order in shm tcp; do
+        run timeout -s KILL 60 "$FTRUN" -np 2 --set transport.order=$order --set detector.heartbeat_period_ms=10 "$PATIENCE_APP" 4
+        echo "$order: $output"
+        [ "$status" -eq 0 ]
+        [ "$(printf '%s\n' "$output" | sed -n 's/^gave way \([0-9]*\) times$/\1/p')" -le 20000 ]
+    done
+}
