@@ -1,5 +1,5 @@
-/* The bytes are numbers in the order of `words`, then L and G if one of them is not empty. They are
- * for people, never for the protocol. */
+/* The bytes of a rank are numbers in the order of `words`, then L and G if one of these is not
+ * empty. They are for people, never for the protocol. */
 #include "launcher/agent/activity.h"
 
 #include <stdatomic.h>
@@ -9,6 +9,7 @@
 #include "base/wire.h"
 
 enum {
+    RANK,
     KIND,
     OP,
     AGE_NS,
@@ -45,6 +46,11 @@ enum {
 size_t ftc_agent_activity_room(int ranks)
 {
     return (WORDS + 2 * (size_t)ftc_set_words(ranks)) * sizeof(uint64_t);
+}
+
+static bool has_rows(const uint64_t words[WORDS])
+{
+    return words[KNOWN] > 0 || words[AGREED] > 0;
 }
 
 static uint64_t age(uint64_t now, uint64_t since)
@@ -111,10 +117,11 @@ size_t ftc_agent_activity_write(struct ftc_segment *segment, int rank, unsigned 
     uint64_t words[WORDS];
     int row = ftc_set_words(ftc_segment_ranks(segment));
 
+    words[RANK] = (uint64_t)rank;
     read_slot(ftc_segment_slot(segment, rank), words);
     for (int i = 0; i < WORDS; i++)
         ftc_write_u64(&w, words[i]);
-    if (words[KNOWN] > 0 || words[AGREED] > 0) {
+    if (has_rows(words)) {
         write_row(&w, ftc_segment_known_row(segment, rank), row);
         write_row(&w, ftc_segment_agreed_row(segment, rank), row);
     }
@@ -165,22 +172,41 @@ static void read_row(struct ftc_reader *r, _Atomic uint64_t *row, int words)
         STORE(row[i], ftc_read_u64(r));
 }
 
-bool ftc_agent_activity_take(struct ftc_segment *segment, int rank, const unsigned char *bytes,
+/* A rank that has ended stays as it ended. */
+static bool take_rank(struct ftc_segment *segment, int node, struct ftc_reader *r)
+{
+    uint64_t words[WORDS];
+    int ranks = ftc_segment_ranks(segment), row = ftc_set_words(ranks);
+
+    for (int i = 0; i < WORDS; i++)
+        words[i] = ftc_read_u64(r);
+    if (r->failed || words[RANK] >= (uint64_t)ranks ||
+        ftc_segment_node_of(segment, (int)words[RANK]) != node)
+        return false;
+    size_t rows = has_rows(words) ? 2 * (size_t)row * sizeof(uint64_t) : 0;
+    if (r->size - r->used < rows)
+        return false;
+    int rank = (int)words[RANK];
+    struct ftc_slot *slot = ftc_segment_slot(segment, rank);
+    if (LOAD(slot->ended) != 0) {
+        (void)ftc_read_bytes(r, rows);
+        return true;
+    }
+    write_slot(slot, words);
+    if (rows > 0) {
+        read_row(r, ftc_segment_known_row(segment, rank), row);
+        read_row(r, ftc_segment_agreed_row(segment, rank), row);
+    }
+    return true;
+}
+
+bool ftc_agent_activity_take(struct ftc_segment *segment, int node, const unsigned char *bytes,
                              size_t size)
 {
     struct ftc_reader r = {.data = bytes, .size = size};
-    uint64_t words[WORDS];
-    int row = ftc_set_words(ftc_segment_ranks(segment));
+    bool sound = size > 0;
 
-    if (size != WORDS * sizeof(uint64_t) &&
-        size != ftc_agent_activity_room(ftc_segment_ranks(segment)))
-        return false;
-    for (int i = 0; i < WORDS; i++)
-        words[i] = ftc_read_u64(&r);
-    write_slot(ftc_segment_slot(segment, rank), words);
-    if (r.used < size) {
-        read_row(&r, ftc_segment_known_row(segment, rank), row);
-        read_row(&r, ftc_segment_agreed_row(segment, rank), row);
-    }
-    return true;
+    while (sound && r.used < size)
+        sound = take_rank(segment, node, &r);
+    return sound;
 }

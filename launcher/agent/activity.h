@@ -8,13 +8,14 @@
 
 #include "node/segment/segment.h"
 
-/* The largest number of bytes for a job of so many ranks. */
+/* The largest number of bytes of one rank, in a job of so many ranks. */
 size_t ftc_agent_activity_room(int ranks);
+/* Returns how many bytes it has written; 0: there is no room. */
 size_t ftc_agent_activity_write(struct ftc_segment *segment, int rank, unsigned char *bytes,
                                 size_t room);
-/* Write the bytes into the slot of a rank of another node. False: they are malformed, and nothing
- * was changed. */
-bool ftc_agent_activity_take(struct ftc_segment *segment, int rank, const unsigned char *bytes,
+/* Write what ranks of `node`, another one, do into their slots: the bytes of several ranks may
+ * follow one another. False: those of a rank are malformed, and none from there on is taken. */
+bool ftc_agent_activity_take(struct ftc_segment *segment, int node, const unsigned char *bytes,
                              size_t size);
 
 #endif

@@ -203,11 +203,8 @@ static void take_lease(struct ftc_agent *agent, int node, const struct ftc_agent
 static void take_activity(struct ftc_agent *agent, int node,
                           const struct ftc_agent_message *message)
 {
-    if (!agent->mirror.ranks->at[message->rank].ended &&
-        !ftc_agent_activity_take(agent->mirror.segment, message->rank, message->bytes,
-                                 message->size))
-        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d sent a malformed activity of rank %d", node,
-                message->rank);
+    if (!ftc_agent_activity_take(agent->mirror.segment, node, message->bytes, message->size))
+        FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d sent a malformed activity of its ranks", node);
 }
 
 /* A node has news of any rank but those of the receiver. It says what its own ranks do, and accuses
@@ -224,6 +221,7 @@ static bool may_say(const struct ftc_agent *agent, int node,
     case FTC_AGENT_SEEN:
     case FTC_AGENT_WANT:
     case FTC_AGENT_VECTOR:
+    case FTC_AGENT_ACTIVITY:
         return true;
     case FTC_AGENT_JOINED:
     case FTC_AGENT_MARKED:
@@ -235,7 +233,7 @@ static bool may_say(const struct ftc_agent *agent, int node,
         return ftc_segment_is_local(segment, message->rank) &&
                ftc_segment_node_of(segment, message->value) == node;
     default:
-        return ftc_segment_node_of(segment, message->rank) == node;
+        return false;
     }
 }
 

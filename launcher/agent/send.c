@@ -20,7 +20,10 @@ void ftc_agent_send(struct ftc_agent *agent, int node, const struct ftc_agent_me
 
 void ftc_agent_send_all(struct ftc_agent *agent, const struct ftc_agent_message *message)
 {
+    struct ftc_buffer *buffer = ftc_agent_encode(message);
+
     for (int node = 0; node < agent->meeting.nodes; node++)
         if (node != agent->meeting.node && !agent->gone[node])
-            ftc_agent_send(agent, node, message);
+            ftc_agent_send_buffer(agent, node, buffer);
+    ftc_buffer_unref(buffer);
 }

@@ -5,10 +5,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/wire.h"
 #include "launcher/agent/activity.h"
 #include "launcher/agent/internal.h"
 
-#define SHOWN_PER_SECOND 256 /* ranks */
+#define SHOWN_PER_SECOND 256   /* ranks */
+#define SHOWN_BYTES      65536 /* of one message */
 
 enum told { TOLD_JOINED = 1, TOLD_MARKED = 2, TOLD_FAILED = 4, TOLD_ENDED = 8, TOLD_ACCUSED = 16 };
 
@@ -82,20 +84,36 @@ void ftc_agent_tell(struct ftc_agent *agent)
         look_at(agent, rank);
 }
 
-static void show_rank(struct ftc_agent *agent, int rank)
+static void send_activities(struct ftc_agent *agent, const struct ftc_writer *w)
 {
-    size_t room = ftc_agent_activity_room(agent->mirror.ranks->count);
-    unsigned char *bytes = malloc(room);
+    if (w->used > 0)
+        ftc_agent_send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_ACTIVITY,
+                                                              .bytes = w->data,
+                                                              .size = w->used});
+}
 
-    if (bytes == NULL)
-        return; /* it is shown at another time */
-    struct ftc_agent_message message = {
-        .kind = FTC_AGENT_ACTIVITY,
-        .rank = rank,
-        .bytes = bytes,
-        .size = ftc_agent_activity_write(agent->mirror.segment, rank, bytes, room)};
-    ftc_agent_send_all(agent, &message);
-    free(bytes);
+/* One message has many ranks, since each message wakes another agent. A rank that does not join is
+ * shown, too: ftcoll-status names it. */
+static void show_ranks(struct ftc_agent *agent)
+{
+    int count, first = ftc_segment_local(agent->mirror.segment, &count);
+    size_t room = ftc_agent_activity_room(agent->mirror.ranks->count);
+    struct ftc_writer w = {.size = room > SHOWN_BYTES ? room : SHOWN_BYTES};
+
+    w.data = malloc(w.size);
+    if (w.data == NULL)
+        return; /* they are shown at another time */
+    for (int rank = first; rank < first + count; rank++) {
+        if (!agent->mirror.ranks->at[rank].started || agent->told[rank] & TOLD_ENDED)
+            continue;
+        if (w.size - w.used < room) {
+            send_activities(agent, &w);
+            w.used = 0;
+        }
+        w.used += ftc_agent_activity_write(agent->mirror.segment, rank, w.data + w.used, room);
+    }
+    send_activities(agent, &w);
+    free(w.data);
 }
 
 /* Show the ranks each second. In large jobs show them less often, to keep the cost the same. */
@@ -103,14 +121,11 @@ void ftc_agent_show(struct ftc_agent *agent)
 {
     uint64_t now = ftc_clock_now(),
              seconds = 1 + (uint64_t)agent->mirror.ranks->count / SHOWN_PER_SECOND;
-    int count, first = ftc_segment_local(agent->mirror.segment, &count);
 
     if (now - agent->shown_ns < seconds * FTC_NS_PER_S)
         return;
     agent->shown_ns = now;
-    for (int rank = first; rank < first + count; rank++)
-        if (agent->mirror.ranks->at[rank].started && !(agent->told[rank] & TOLD_ENDED))
-            show_rank(agent, rank); /* also a rank that does not join: ftcoll-status names it */
+    show_ranks(agent);
 }
 
 void ftc_agent_accuse(struct ftc_agent *agent, int rank, int accuser)

@@ -51,7 +51,7 @@ bool ftc_agent_is_news(enum ftc_agent_kind kind)
 
 static bool has_rank(enum ftc_agent_kind kind)
 {
-    return ftc_agent_is_news(kind) || kind == FTC_AGENT_ACCUSED || kind == FTC_AGENT_ACTIVITY;
+    return ftc_agent_is_news(kind) || kind == FTC_AGENT_ACCUSED;
 }
 
 static bool fits(enum ftc_agent_kind kind, size_t rest)

@@ -24,7 +24,7 @@ enum ftc_agent_kind {
     FTC_AGENT_FAILED,
     /* `rank`, of the receiver's node, sent damaged data to rank `value`. */
     FTC_AGENT_ACCUSED,
-    /* `bytes` tell what `rank` does (launcher/agent/activity.h). */
+    /* `bytes` tell what ranks of the sender do (launcher/agent/activity.h). */
     FTC_AGENT_ACTIVITY,
     /* Node `value`, which every node refuses, is declared (nodes.md, rule 7). `rank` is any rank of
      * the node that says so. */

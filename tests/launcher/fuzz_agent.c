@@ -14,8 +14,7 @@ static void check(const struct ftc_agent_message *message)
     struct ftc_counters counters;
 
     if (message->rank >= RANKS &&
-        (ftc_agent_is_news(message->kind) || message->kind == FTC_AGENT_ACCUSED ||
-         message->kind == FTC_AGENT_ACTIVITY))
+        (ftc_agent_is_news(message->kind) || message->kind == FTC_AGENT_ACCUSED))
         abort();
     if (message->kind == FTC_AGENT_FAILED && message->cause >= FTC_CAUSES)
         abort();

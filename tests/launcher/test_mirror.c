@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/wire.h"
 #include "launcher/agent/activity.h"
 #include "launcher/agent/mirror.h"
 #include "launcher/verdict.h"
@@ -267,7 +268,8 @@ START_TEST(what_a_rank_does_is_seen_elsewhere)
     atomic_store(&ftc_segment_known_row(job.segment, 1)[0], 1u << 5);
     size_t size = ftc_agent_activity_write(job.segment, 1, bytes, sizeof(bytes));
     ck_assert_uint_eq(size, ftc_agent_activity_room(RANKS));
-    ck_assert(ftc_agent_activity_take(job.segment, 4, bytes, size));
+    ftc_store_u64(bytes, 4); /* as if it were what rank 4 does */
+    ck_assert(ftc_agent_activity_take(job.segment, BETA, bytes, size));
     ck_assert_uint_eq(atomic_load(&there->op), 77);
     ck_assert_int_eq(atomic_load(&there->waits_for), 2);
     ck_assert_int_eq(atomic_load(&there->tag), -1);
@@ -286,13 +288,48 @@ END_TEST
 
 START_TEST(a_malformed_activity_changes_nothing)
 {
+    unsigned char bytes[4096] = {0};
+    size_t size = ftc_agent_activity_write(job.segment, 1, bytes, sizeof(bytes));
+
+    ck_assert(!ftc_agent_activity_take(job.segment, BETA, bytes, size)); /* rank 1 is of ALPHA */
+    ftc_store_u64(bytes, UINT64_MAX);
+    ck_assert(!ftc_agent_activity_take(job.segment, BETA, bytes, size));
+    ftc_store_u64(bytes, 4);
+    for (size_t wrong = 0; wrong < size; wrong++)
+        ck_assert(!ftc_agent_activity_take(job.segment, BETA, bytes, wrong));
+    ck_assert_uint_eq(atomic_load(&slot(4)->activity.sequence), 0);
+}
+END_TEST
+
+START_TEST(one_message_tells_what_several_ranks_do)
+{
+    unsigned char bytes[4096];
+    size_t one, size;
+
+    atomic_store(&slot(0)->activity.op, 5);
+    atomic_store(&slot(1)->activity.op, 6);
+    one = ftc_agent_activity_write(job.segment, 0, bytes, sizeof(bytes));
+    size = one + ftc_agent_activity_write(job.segment, 1, bytes + one, sizeof(bytes) - one);
+    ftc_store_u64(bytes, 2);
+    ftc_store_u64(bytes + one, 4);
+    atomic_store(&slot(3)->activity.op, 9);
+    ck_assert(ftc_agent_activity_take(job.segment, BETA, bytes, size));
+    ck_assert_uint_eq(atomic_load(&slot(2)->activity.op), 5);
+    ck_assert_uint_eq(atomic_load(&slot(3)->activity.op), 9);
+    ck_assert_uint_eq(atomic_load(&slot(4)->activity.op), 6);
+}
+END_TEST
+
+START_TEST(a_rank_that_has_ended_stays_as_it_ended)
+{
     unsigned char bytes[4096];
     size_t size = ftc_agent_activity_write(job.segment, 1, bytes, sizeof(bytes));
 
-    for (size_t wrong = 0; wrong < sizeof(bytes); wrong++)
-        if (wrong != size && wrong != ftc_agent_activity_room(RANKS))
-            ck_assert(!ftc_agent_activity_take(job.segment, 4, bytes, wrong));
-    ck_assert_uint_eq(atomic_load(&slot(4)->activity.sequence), 0);
+    ftc_store_u64(bytes, 4);
+    atomic_store(&slot(4)->activity.op, 7);
+    atomic_store(&slot(4)->ended, 1);
+    ck_assert(ftc_agent_activity_take(job.segment, BETA, bytes, size));
+    ck_assert_uint_eq(atomic_load(&slot(4)->activity.op), 7);
 }
 END_TEST
 
@@ -327,6 +364,8 @@ int main(void)
     tcase_add_test(tests, a_node_leaves_the_base_by_agreement_only);
     tcase_add_test(tests, what_a_rank_does_is_seen_elsewhere);
     tcase_add_test(tests, a_malformed_activity_changes_nothing);
+    tcase_add_test(tests, one_message_tells_what_several_ranks_do);
+    tcase_add_test(tests, a_rank_that_has_ended_stays_as_it_ended);
     tcase_add_test(tests, a_program_that_never_joins_is_silent_elsewhere_too);
     suite_add_tcase(suite, tests);
     return scratch_run(suite);
