@@ -29,8 +29,12 @@ KexAlgorithms curve25519-sha256
 CONF
 }
 
+# The hosts take turns with the processors of the machine: a rank that believes to have one of two
+# for itself does not give way as soon as it should.
 start_sshd() { # HOST
+    local processor=$((${1#host} % $(nproc))) bound=()
+    ! taskset -c $processor true 2>/dev/null || bound=(taskset -c $processor)
     in_host "$1" mkdir -p /run/sshd # sshd wants an empty directory of that name
-    in_host "$1" "$(command -v sshd)" -f $inside/ssh/sshd -E "$inside/log/sshd-$1" >>"$state/log/$1" 2>&1 ||
+    in_host "$1" "${bound[@]}" "$(command -v sshd)" -f $inside/ssh/sshd -E "$inside/log/sshd-$1" >>"$state/log/$1" 2>&1 ||
         die "sshd on $1: $(last_words "sshd-$1" "$1")"
 }
