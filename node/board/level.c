@@ -191,9 +191,11 @@ int ftc_level_write(struct ftc_level *level, enum ftc_level_kind kind, uint64_t 
     int rc = populate_block(level, kind, round, bytes);
     if (rc != 0)
         return rc;
-    /* docs/design/nodes.md, S8: a reader of the post before looks at the marks again. */
-    set_marks(level, kind, round, bytes, 0);
-    atomic_thread_fence(memory_order_release);
+    if (kind == FTC_LEVEL_POST) {
+        /* docs/design/nodes.md, S8: a reader of the post before looks at the marks again. */
+        set_marks(level, kind, round, bytes, 0);
+        atomic_thread_fence(memory_order_release);
+    }
     own->communicator = level->communicator;
     own->size = (uint32_t)record->size;
     own->signature = record->signature;
@@ -222,6 +224,12 @@ bool ftc_level_marked(const struct ftc_level *level, enum ftc_level_kind kind, u
 {
     return atomic_load_explicit(&record_of(level, kind, round, rank)->mark, memory_order_acquire) ==
            round + 1;
+}
+
+bool ftc_level_passed(const struct ftc_level *level, uint64_t round, int rank)
+{
+    return atomic_load_explicit(&record_of(level, FTC_LEVEL_WORD, round, rank)->mark,
+                                memory_order_acquire) > round;
 }
 
 bool ftc_level_stands(const struct ftc_level *level, uint64_t round, int rank)

@@ -76,7 +76,9 @@ unsigned ftc_level_turns(const struct ftc_level *level, enum ftc_level_kind kind
 /* Is the record of `rank` for this round marked (acquire)? */
 bool ftc_level_marked(const struct ftc_level *level, enum ftc_level_kind kind, uint64_t round,
                       int rank);
-/* The same for a POST, and nobody has begun to overwrite its data. */
+/* The same for a WORD, or the word of a later round has taken its place. */
+bool ftc_level_passed(const struct ftc_level *level, uint64_t round, int rank);
+/* The same as marked for a POST, and nobody has begun to overwrite its data. */
 bool ftc_level_stands(const struct ftc_level *level, uint64_t round, int rank);
 /* Read a marked record. Its set and data are valid until this rank has posted for a later round.
  * FTC_ERR_PROTO: its contents are impossible. */

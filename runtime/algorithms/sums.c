@@ -24,7 +24,7 @@ static bool is_needed(const struct ftc_comm *comm, const struct ftc_sum *sum)
     if (!sum->needed || knows_failed(comm, sum->signature.root))
         return false;
     for (int rank = levels->first; rank < levels->end; rank++)
-        if (ftc_level_marked(levels->shared, FTC_LEVEL_WORD, sum->round, rank))
+        if (ftc_level_passed(levels->shared, sum->round, rank))
             return false;
     return true;
 }

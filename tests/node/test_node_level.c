@@ -182,6 +182,20 @@ START_TEST(a_bare_word_is_a_mark)
 }
 END_TEST
 
+/* The word of a later round proves as much as the one whose place it takes. */
+START_TEST(a_word_that_was_overwritten_has_passed)
+{
+    struct ftc_level_record bare = post_of(NULL, 0);
+
+    ck_assert(!ftc_level_passed(two, 1, 4));
+    for (uint64_t round = 1; round < 2 * FTC_LEVEL_PLACES; round += FTC_LEVEL_PLACES) {
+        ck_assert_int_eq(ftc_level_write(one, FTC_LEVEL_WORD, round, &bare), 0);
+        ck_assert(ftc_level_passed(two, 1, 4));
+        ck_assert(!ftc_level_passed(two, round + FTC_LEVEL_PLACES, 4));
+    }
+}
+END_TEST
+
 START_TEST(a_rank_says_for_which_round_it_waits)
 {
     ck_assert(!ftc_level_awaits(two, 0, 4));
@@ -217,6 +231,7 @@ static void add(Suite *suite, const char *name, void (*setup)(void))
     tcase_add_test(tests, some_rounds_are_there_at_once);
     tcase_add_test(tests, a_post_stands_until_its_data_is_overwritten);
     tcase_add_test(tests, a_bare_word_is_a_mark);
+    tcase_add_test(tests, a_word_that_was_overwritten_has_passed);
     tcase_add_test(tests, a_rank_says_for_which_round_it_waits);
     tcase_add_test(tests, a_record_that_claims_too_much_is_refused);
     suite_add_tcase(suite, tests);

@@ -124,6 +124,12 @@ took() {
     grep -q "rank 1 failed: exited with code 117" <<<"$output"
 }
 
+@test "a rank that lags finds that its sum is taken, though others have gone on by all places" {
+    nodes 2 -np 6 --timeout 30 --set broadcast.settle_every=100 "$SUMS_APP" lag
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "came through" <<<"$output")" -eq 6 ]
+}
+
 @test "the senders of a reduce go on, and their sums come though delegates die and nobody is in a call" {
     local point
     for point in call:2 return:2 return:5 return:12 send:1 send:2 send:3 send:7 send:8 send:9 send:20; do

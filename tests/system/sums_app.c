@@ -1,5 +1,6 @@
 /*
  * sums_app ROUNDS FILE: reduces to the last rank, then waits outside of the library.
+ * sums_app lag: a reduce to the last rank, then broadcasts from it. Rank 1 pauses after the first.
  *
  * Each rank gives one bit. The root checks that no bit was counted twice, and that the bit of each
  * rank is there that it does not know to have failed. After the last reduce it makes FILE. The
@@ -14,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static void nap(void)
+static void nap(int ms)
 {
-    struct timespec time = {.tv_nsec = 2000000};
+    struct timespec time = {.tv_nsec = ms * 1000000L};
 
     nanosleep(&time, NULL);
 }
@@ -61,7 +62,24 @@ static int run(ftc_comm *world, int rounds, const char *file)
     for (int naps = 0; access(file, F_OK) != 0; naps++) {
         if (naps == 5000)
             return 1;
-        nap();
+        nap(2);
+    }
+    printf("rank %d: came through\n", rank);
+    return 0;
+}
+
+static int lag(ftc_comm *world)
+{
+    int rank = ftc_rank(world), root = ftc_size(world) - 1;
+    int64_t value = rank, sum;
+
+    if (ftc_reduce(&value, &sum, 1, FTC_INT64, FTC_SUM, root, world) != FTC_SUCCESS)
+        return 1;
+    for (int i = 0; i < 50; i++) {
+        if (ftc_bcast(&value, 1, FTC_INT64, root, world) != FTC_SUCCESS)
+            return 1;
+        if (i == 0 && rank == 1)
+            nap(500);
     }
     printf("rank %d: came through\n", rank);
     return 0;
@@ -71,9 +89,9 @@ int main(int argc, char **argv)
 {
     ftc_comm *world;
 
-    if (argc != 3 || ftc_init(NULL, &world) != FTC_SUCCESS)
+    if (argc < 2 || ftc_init(NULL, &world) != FTC_SUCCESS)
         return 2;
-    if (run(world, atoi(argv[1]), argv[2]) != 0) {
+    if ((argc == 3 ? run(world, atoi(argv[1]), argv[2]) : lag(world)) != 0) {
         fprintf(stderr, "sums_app: %s\n", ftc_last_error());
         ftc_abort(world, 1);
     }
