@@ -119,7 +119,7 @@ int ftc_sums_receive(struct ftc_member *m, struct ftc_operation *op, int from)
 
 /* --- messages without an operation --- */
 
-/* What the head of such a message says of the reduce. */
+/* The reduce that such a message names in its head. */
 struct reduce {
     uint64_t k;
     struct ftc_epoch epoch;

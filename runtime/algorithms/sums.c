@@ -49,9 +49,10 @@ bool ftc_sums_has_room(const struct ftc_comm *comm, size_t size)
     struct ftc_levels *levels = comm->levels;
     unsigned half = ftc_level_turns(levels->shared, FTC_LEVEL_POST, size) / 2;
     uint64_t begun = levels->round / half * half, end = begun > half ? begun - half : 0;
-    const struct ftc_sum *sum = latest_needed(comm, end);
+    const struct ftc_sum *sum = latest_needed(comm, end), *awaited = NULL;
 
-    if (sum != NULL) {
+    while (sum != NULL && sum != awaited) { /* the last look follows what was said */
+        awaited = sum;
         ftc_level_await(levels->shared, sum->round);
         sum = latest_needed(comm, end);
     }

@@ -122,7 +122,7 @@ static int adopt(struct ftc_local *local, struct ftc_member *member, int rank,
     return ftc_member_call(member, &call);
 }
 
-/* What the posts of the ranks of this node come to. `posts` has these ranks, as bits. */
+/* Combines the posts of the ranks of this node. `posts` has these ranks, as bits. */
 static void combine_posts(const struct ftc_local *local, int rank, uint32_t posts,
                           const struct ftc_call *call, unsigned char *bytes,
                           struct ftc_set *missing)

@@ -76,7 +76,7 @@ START_TEST(every_promise_is_kept)
 }
 END_TEST
 
-/* What the reductions of the search leave out ends in no other way. */
+/* The reductions of the search leave out only runs that end as others do. */
 START_TEST(reductions_lose_no_outcome)
 {
     static const struct job job = {4, 2, 1, "reduce:0", 0};
