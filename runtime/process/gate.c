@@ -27,14 +27,12 @@ static void set(struct ftc_process *process, bool open)
 void ftc_gate_enter(struct ftc_process *process)
 {
     struct ftc_gate *gate = &process->thread.gate;
-    uint64_t now;
 
     if (gate->fd < 0)
         return;
-    now = ftc_clock_now();
     atomic_fetch_add_explicit(&gate->calls, 1, memory_order_relaxed);
-    gate->close = now - gate->left_ns < SOON_NS ? gate->close + 1 : 0;
-    gate->entered_ns = now;
+    /* Where ranks share cores, some calls seem not to be close, since another rank ran between. */
+    gate->close = ftc_clock_now() - gate->left_ns < SOON_NS ? gate->close + 1 : gate->close / 2;
     if (atomic_load_explicit(&gate->stays_shut, memory_order_relaxed))
         return;
     set(process, false);
@@ -44,8 +42,6 @@ void ftc_gate_enter(struct ftc_process *process)
     ftc_thread_nudge(process); /* the thread starts its tick */
 }
 
-/* A call that took longer than a tick opens the gate. During it the thread may have turned to the
- * slow tick, and would look too late for what comes after the call. */
 bool ftc_gate_leave(struct ftc_process *process)
 {
     struct ftc_gate *gate = &process->thread.gate;
@@ -53,13 +49,14 @@ bool ftc_gate_leave(struct ftc_process *process)
     if (gate->fd < 0)
         return false;
     gate->left_ns = ftc_clock_now();
-    if (!atomic_load_explicit(&gate->stays_shut, memory_order_relaxed))
-        return true;
-    if (gate->left_ns - gate->entered_ns < TICK_NS)
-        return false;
-    gate->close = 0;
-    atomic_store_explicit(&gate->stays_shut, false, memory_order_relaxed);
-    return true;
+    return !atomic_load_explicit(&gate->stays_shut, memory_order_relaxed);
+}
+
+bool ftc_gate_missed(struct ftc_process *process)
+{
+    struct ftc_gate *gate = &process->thread.gate;
+
+    return atomic_load(&gate->slow) && atomic_exchange(&gate->slow, false);
 }
 
 bool ftc_gate_is_shut(const struct ftc_process *process)
@@ -87,6 +84,19 @@ static void tick_every(struct ftc_process *process, double seconds)
     ev_timer_again(t->loop, &t->gate.tick);
 }
 
+/* A call takes long: the ticks become slow. The thread would look too late for what comes after the
+ * call, so the caller nudges it then (ftc_gate_missed()). True: the call is over. */
+static bool turn_slow(struct ftc_process *process)
+{
+    atomic_store(&process->thread.gate.slow, true);
+    if (!ftc_turn_try(process)) { /* a caller that gives back the lock after this sees `slow` */
+        tick_every(process, TICK_SLOW);
+        return false;
+    }
+    atomic_store(&process->thread.gate.slow, false);
+    return true;
+}
+
 /* If no call came since the last tick, this opens the gate and stops the tick. It does so only with
  * the lock: without it a call could begin at the same time and rely on the tick. */
 static void on_tick(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -99,8 +109,10 @@ static void on_tick(struct ev_loop *loop, ev_timer *watcher, int events)
     (void)events;
     gate->calls_at_tick = calls;
     if (!ftc_turn_try(process)) {
-        tick_every(process, quiet ? TICK_SLOW : TICK_NS / 1e9);
-        return;
+        if (!quiet)
+            tick_every(process, TICK_NS / 1e9);
+        if (!quiet || !turn_slow(process))
+            return;
     }
     bool over = quiet || !atomic_load_explicit(&gate->stays_shut, memory_order_relaxed);
     if (over) {

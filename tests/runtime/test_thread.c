@@ -202,17 +202,23 @@ START_TEST(between_close_calls_the_gate_stays_shut_until_they_end)
 }
 END_TEST
 
-START_TEST(after_a_long_call_the_gate_is_opened_at_once)
+START_TEST(a_long_call_leaves_the_gate_shut_and_nudges_the_thread)
 {
+    uint64_t until = ftc_clock_now() + DEADLINE;
+
     call_closely();
     pthread_mutex_lock(&process.lock);
     ftc_gate_enter(&process);
-    wait_for_beats(3);
+    while (!atomic_load(&process.thread.gate.slow))
+        ck_assert_uint_lt(ftc_clock_now(), until);
     bool opens = ftc_gate_leave(&process);
     pthread_mutex_unlock(&process.lock);
-    ck_assert(opens);
-    ftc_gate_open(&process);
-    call_closely(); /* the gate may shut again */
+    ck_assert(!opens);
+    ck_assert(ftc_gate_missed(&process));
+    ck_assert(!ftc_gate_missed(&process)); /* one nudge is enough */
+    ftc_thread_nudge(&process);
+    while (atomic_load(&process.thread.gate.stays_shut)) /* no call follows */
+        ck_assert_uint_lt(ftc_clock_now(), until);
 }
 END_TEST
 
@@ -268,7 +274,7 @@ int main(void)
     tcase_add_test(turns, what_the_transport_has_wakes_it_while_the_caller_is_outside);
     tcase_add_test(turns, a_shut_gate_leaves_it_to_the_caller);
     tcase_add_test(turns, between_close_calls_the_gate_stays_shut_until_they_end);
-    tcase_add_test(turns, after_a_long_call_the_gate_is_opened_at_once);
+    tcase_add_test(turns, a_long_call_leaves_the_gate_shut_and_nudges_the_thread);
     tcase_add_test(turns, a_look_does_not_wait_until_the_driver_sleeps);
     tcase_add_test(turns, calls_with_time_between_them_open_it_each_time);
     suite_add_tcase(suite, turns);
