@@ -223,13 +223,25 @@ static struct ftc_slot *own_slot(struct ftc_bell *bell)
     return ftc_segment_slot(bell->segment, bell->self);
 }
 
-uint32_t ftc_bell_prepare(struct ftc_bell *bell)
+static uint32_t prepare(struct ftc_bell *bell, bool naps)
 {
     struct ftc_slot *slot = own_slot(bell);
-    uint32_t sleep = bell->call_fd >= 0 ? FTC_SLEEP_POLL : FTC_SLEEP_FUTEX;
+    uint32_t sleep = naps ? FTC_SLEEP_FUTEX : FTC_SLEEP_POLL;
+
+    bell->naps = naps;
     atomic_store_explicit(&slot->sleep, sleep, memory_order_relaxed); /* S1 */
     atomic_thread_fence(memory_order_seq_cst);                        /* S2 */
     return atomic_load_explicit(&slot->bell, memory_order_acquire);   /* S3 */
+}
+
+uint32_t ftc_bell_prepare(struct ftc_bell *bell)
+{
+    return prepare(bell, bell->call_fd < 0);
+}
+
+uint32_t ftc_bell_prepare_nap(struct ftc_bell *bell)
+{
+    return prepare(bell, true);
 }
 
 /* A ring from before this sleep may be in the socket, and makes this sleep short. */
@@ -250,7 +262,7 @@ static bool sleep_in_poll(struct ftc_bell *bell, uint64_t timeout_ns, int fd, in
 bool ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd,
                     int other)
 {
-    if (bell->call_fd >= 0)
+    if (!bell->naps)
         return sleep_in_poll(bell, timeout_ns, fd, other);
     return ftc_futex_wait(&own_slot(bell)->bell, expected, timeout_ns); /* S5 */
 }

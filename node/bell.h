@@ -24,6 +24,7 @@ struct ftc_bell {
     int self;    /* own rank, or FTC_BELL_LAUNCHER */
     int fd;      /* the socket <rank> or launcher, non-blocking, close-on-exec; readable if rung */
     int call_fd; /* the socket <rank>.call; -1: calls sleep on the futex */
+    bool naps;   /* this sleep is a nap */
     char directory[108]; /* a private copy, because the segment could be damaged */
 };
 
@@ -69,8 +70,12 @@ void ftc_bell_ring_launcher(struct ftc_bell *bell);
  *
  * No ring between steps 1 and 3 is lost. After ftc_bell_poll() the sleep also ends when `fd` or
  * `other` is readable; -1 means no descriptor. ftc_bell_sleep() returns false if the time was over.
+ *
+ * A *nap* is a sleep on the futex also after ftc_bell_poll(). No descriptor ends it, but a ring
+ * costs less. Step 1 is ftc_bell_prepare_nap() then.
  */
 uint32_t ftc_bell_prepare(struct ftc_bell *bell);
+uint32_t ftc_bell_prepare_nap(struct ftc_bell *bell);
 bool ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd,
                     int other);
 void ftc_bell_awake(struct ftc_bell *bell);

@@ -464,12 +464,45 @@ static bool sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
     return rung;
 }
 
+#define YIELDS_TO_NAP 4
+#define NAP_NS        1000000
+
+/* What is awaited comes by the memory of the node alone. So the rank sleeps without a look at the
+ * sockets, which do not wake it, and for a short time. False: that was over. */
+static bool nap(struct ftc_comm *comm, const struct ftc_until *until)
+{
+    struct ftc_process *process = comm->process;
+    uint64_t longest_ns = until->longest_ns;
+    bool rung = true;
+
+    ftc_algorithms_sleep(comm);
+    uint32_t expected = ftc_bell_prepare_nap(&process->bell);
+    if (!ftc_progress_ready_but_sockets(process) && !until->done(comm, until->arg) &&
+        !comm->moved) {
+        uint64_t ns =
+            sleep_ns(process, longest_ns > 0 && longest_ns < NAP_NS ? longest_ns : NAP_NS);
+        ftc_turn_sleep(process);
+        rung = ftc_bell_sleep(&process->bell, expected, ns, -1, -1);
+        ftc_turn_awake(process);
+    }
+    ftc_bell_awake(&process->bell);
+    return rung;
+}
+
 /* Spins until there is something to take in, or it is time for a step: a look takes a fraction of
  * the time of a step. */
 static void look_again(struct ftc_process *process)
 {
     for (int looks = 0; looks < LOOKS && !ftc_progress_ready(process); looks++)
         ftc_cpu_relax();
+}
+
+static bool is_time_to_nap(const struct ftc_process *process, int idle)
+{
+    const struct ftc_patience *patience = &process->patience;
+
+    return patience->naps && idle > YIELDS_TO_NAP && idle <= patience->yields &&
+           ftc_progress_awaits_memory(process);
 }
 
 /* A step of the driver. *idle is how many steps in a row did nothing. True: it has slept. */
@@ -488,6 +521,9 @@ static bool drive_once(struct ftc_comm *comm, const struct ftc_until *until, int
     ++*idle;
     if (*idle <= patience->spins) {
         look_again(comm->process);
+    } else if (is_time_to_nap(comm->process, *idle)) {
+        if (!nap(comm, until))
+            *idle = patience->yields;
     } else if (*idle <= patience->spins + patience->yields) {
         ftc_turn_give_way(comm->process);
     } else {

@@ -93,9 +93,11 @@ static int open_transport(struct ftc_process *process)
  * in which the kernel would bring the message. So the rank gives way after each look. */
 static int sleep_on_sockets(struct ftc_process *process)
 {
+    bool own = process->patience.spins > 0;
+
     if (!ftc_route_has(process->transport, FTC_CARRIER_VERBS)) /* with verbs it looks at memory */
-        process->patience = (struct ftc_patience){
-            .spins = 0, .yields = process->patience.spins > 0 ? OWN_SOCKET_YIELDS : SOCKET_YIELDS};
+        process->patience =
+            (struct ftc_patience){.yields = own ? OWN_SOCKET_YIELDS : SOCKET_YIELDS, .naps = !own};
     return ftc_bell_poll(&process->bell);
 }
 

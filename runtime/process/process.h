@@ -41,12 +41,13 @@ struct ftc_gate {
     ev_io sockets;                              /* thread: watches fd */
     ev_timer tick; /* thread: runs until a tick finds that the gate does not stay shut any more */
     atomic_bool stays_shut; /* the gate is shut between calls, too; changed under the lock */
+    atomic_bool slow;       /* a call takes long, and the thread looks rarely */
     atomic_ulong calls;     /* number of calls that have begun */
     uint64_t calls_at_tick; /* thread: the value of `calls` at the last tick */
     /* The caller's, from here on. */
     int close; /* calls in a row that began soon after the call before had ended */
-    /* When the last call began, and when the last call that is over ended. */
-    uint64_t entered_ns, left_ns;
+    /* When the last call that is over ended. */
+    uint64_t left_ns;
 };
 
 /* The progress thread. It increments the heartbeat, and it answers for finished operations while

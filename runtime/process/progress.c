@@ -190,6 +190,11 @@ static int awaited(const struct ftc_process *process)
     return by_memory ? process->rank : -1;
 }
 
+FTC_HOT bool ftc_progress_awaits_memory(const struct ftc_process *process)
+{
+    return awaited(process) == process->rank;
+}
+
 static void take_message(struct ftc_process *process, int from, struct ftc_buffer *message)
 {
     struct ftc_driven *driven = find(process, message);

@@ -38,6 +38,9 @@ enum ftc_found { FTC_FOUND_NOTHING, FTC_FOUND_MESSAGE, FTC_FOUND_OTHER };
 enum ftc_found ftc_progress_receive(struct ftc_process *process, const struct ftc_driven *of,
                                     int kind, int *from, struct ftc_buffer **message);
 
+/* Does all that is under way wait for what other ranks of the node write to memory? */
+bool ftc_progress_awaits_memory(const struct ftc_process *process);
+
 /* Is there anything to take in? For the look before a sleep. */
 bool ftc_progress_ready(struct ftc_process *process);
 /* The same question, but without a look at the sockets. */

@@ -33,11 +33,12 @@ static bool has_come(int self, uint64_t round)
                                 memory_order_acquire) >= round;
 }
 
-static bool wait_on_futex(struct ftc_bell *bell, uint64_t round)
+static bool sleep_until(struct ftc_bell *bell, uint64_t round,
+                        uint32_t (*prepare)(struct ftc_bell *))
 {
     while (!has_come(bell->self, round)) {
         uint64_t before = ftc_clock_now();
-        uint32_t expected = ftc_bell_prepare(bell);
+        uint32_t expected = prepare(bell);
         if (!has_come(bell->self, round))
             ftc_bell_sleep(bell, expected, LOST_NS, -1, -1);
         ftc_bell_awake(bell);
@@ -45,6 +46,16 @@ static bool wait_on_futex(struct ftc_bell *bell, uint64_t round)
             return false;
     }
     return true;
+}
+
+static bool wait_on_futex(struct ftc_bell *bell, uint64_t round)
+{
+    return sleep_until(bell, round, ftc_bell_prepare);
+}
+
+static bool nap_at_times(struct ftc_bell *bell, uint64_t round)
+{
+    return sleep_until(bell, round, round % 3 == 0 ? ftc_bell_prepare : ftc_bell_prepare_nap);
 }
 
 static bool wait_on_socket(struct ftc_bell *bell, uint64_t round)
@@ -118,6 +129,12 @@ END_TEST
 START_TEST(no_wake_up_is_lost_in_poll)
 {
     ping_pong(true, false, wait_on_futex, wait_on_futex);
+}
+END_TEST
+
+START_TEST(no_wake_up_is_lost_between_naps_and_poll)
+{
+    ping_pong(true, false, nap_at_times, nap_at_times);
 }
 END_TEST
 
@@ -222,6 +239,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, no_wake_up_is_lost_on_the_futex);
     tcase_add_test(tcase, no_wake_up_is_lost_in_poll);
+    tcase_add_test(tcase, no_wake_up_is_lost_between_naps_and_poll);
     tcase_add_test(tcase, no_wake_up_is_lost_between_futex_and_poll);
     tcase_add_test(tcase, no_wake_up_is_lost_on_the_socket);
     tcase_add_loop_test(tcase, no_wake_up_is_lost_between_both, 0, 2);
