@@ -43,7 +43,7 @@ struct awaits {
     _Alignas(64) _Atomic uint64_t round;
 };
 
-#define RECORD   512u
+#define RECORD   256u
 #define AWAITS   (2 * PLACES * RECORD)
 #define INLINE   (RECORD - sizeof(struct record))
 #define SET_MOST ((size_t)FTC_NODE_MAX_RANKS / 8)

@@ -20,10 +20,10 @@
 #include "node/segment/segment.h"
 
 #define FTC_LEVEL_MOST   (1u << 17) /* bytes of the largest value */
-#define FTC_LEVEL_PLACES 16u        /* W: the record of round r + W overwrites that of round r */
+#define FTC_LEVEL_PLACES 64u        /* W: the record of round r + W overwrites that of round r */
 #define FTC_LEVEL_BLOCKS 4u         /* B: data in a block of round r + B overwrites that of r */
 /* The records of a rank without larger data: so many bytes at the beginning of its area. */
-#define FTC_LEVEL_HEAD 20480u
+#define FTC_LEVEL_HEAD 36864u
 
 enum ftc_level_kind { FTC_LEVEL_POST, FTC_LEVEL_WORD };
 

@@ -45,7 +45,7 @@
 #include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 24
+#define FTC_SEGMENT_VERSION 25
 #define FTC_NODE_MAX_RANKS  4096
 /* Where ftrun is the PMIx server, the name of a job's namespace is this and the name of the job. */
 #define FTC_PMIX_SPACE         "ftcoll-"

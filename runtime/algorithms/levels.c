@@ -240,7 +240,7 @@ static void begin(struct ftc_comm *comm, struct ftc_request *request)
     levels->gathers = ftc_member_gathers(comm->member, &call->signature);
     levels->posted = levels->first;
     levels->writer = -1;
-    levels->sum[levels->round % FTC_LEVEL_PLACES].needed = false;
+    ftc_sums_overwritten(levels);
     levels->leads = false;
     set_waiting(comm, request);
     ftc_set_clear(&levels->missing);

@@ -12,8 +12,7 @@
 
 /* A reduce whose senders go on: the post of this rank for it, which is in place round mod W. */
 struct ftc_sum {
-    bool needed; /* the post may still be needed: nodes.md, S7 */
-    bool sent;   /* this rank has sent the sum */
+    bool sent; /* this rank has sent the sum */
     uint64_t round, op;
     struct ftc_signature signature;
     struct ftc_epoch epoch; /* of the post */
@@ -35,7 +34,8 @@ struct ftc_levels {
     int posted;             /* the delegate waits for the post of this rank and those behind it */
     struct ftc_set missing; /* ranks of the node that have failed without a post */
     int writer;             /* the rank whose decision word was found; -1: none was found yet */
-    struct ftc_sum sum[FTC_LEVEL_PLACES];
+    struct ftc_sum sum[FTC_LEVEL_PLACES]; /* by round */
+    uint64_t needed; /* bits: the posts of these sums may still be needed (nodes.md, S7) */
     int wants; /* this rank waits for room until this root has a sum; -1: it does not */
     struct ftc_set missing_of_sum; /* while a sum is made: the same for its round */
     unsigned char *input;          /* the combined input of the node, or the set of a validate */

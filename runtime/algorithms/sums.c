@@ -16,31 +16,60 @@ static bool knows_failed(const struct ftc_comm *comm, int rank)
 
 /* --- what is needed --- */
 
-/* S7. */
+_Static_assert(FTC_LEVEL_PLACES == 64, "levels->needed has a bit for each place");
+
+static uint64_t bit_of(uint64_t round)
+{
+    return (uint64_t)1 << round % FTC_LEVEL_PLACES;
+}
+
+/* The bits of levels->needed in the order of rounds: bit 0 is W rounds before the one under way. */
+static uint64_t needed_by_age(const struct ftc_levels *levels)
+{
+    unsigned shift = levels->round % FTC_LEVEL_PLACES;
+
+    return shift == 0 ? levels->needed
+                      : levels->needed >> shift | levels->needed << (FTC_LEVEL_PLACES - shift);
+}
+
+static struct ftc_sum *sum_of_age(struct ftc_levels *levels, int bit)
+{
+    return &levels->sum[(levels->round + (unsigned)bit) % FTC_LEVEL_PLACES];
+}
+
+/* Takes the oldest sum out of *ages. */
+static struct ftc_sum *next_sum(struct ftc_levels *levels, uint64_t *ages)
+{
+    int bit = __builtin_ctzll(*ages);
+
+    *ages &= *ages - 1;
+    return sum_of_age(levels, bit);
+}
+
+/* S7. Once a sum is not needed it stays so. */
 static bool is_needed(const struct ftc_comm *comm, const struct ftc_sum *sum)
 {
-    const struct ftc_levels *levels = comm->levels;
+    struct ftc_levels *levels = comm->levels;
+    bool needed = !knows_failed(comm, sum->signature.root);
 
-    if (!sum->needed || knows_failed(comm, sum->signature.root))
-        return false;
-    for (int rank = levels->first; rank < levels->end; rank++)
-        if (ftc_level_passed(levels->shared, sum->round, rank))
-            return false;
-    return true;
+    for (int rank = levels->first; needed && rank < levels->end; rank++)
+        needed = !ftc_level_passed(levels->shared, sum->round, rank);
+    if (!needed)
+        levels->needed &= ~bit_of(sum->round);
+    return needed;
 }
 
 /* The latest sum before `end` that is needed; NULL: none is. */
 static const struct ftc_sum *latest_needed(const struct ftc_comm *comm, uint64_t end)
 {
-    const struct ftc_sum *latest = NULL;
-
-    for (int i = 0; i < (int)FTC_LEVEL_PLACES; i++) {
-        const struct ftc_sum *sum = &comm->levels->sum[i];
-        if (sum->needed && sum->round < end && (latest == NULL || sum->round > latest->round) &&
-            is_needed(comm, sum))
-            latest = sum;
+    for (uint64_t ages = needed_by_age(comm->levels); ages != 0;) {
+        int bit = 63 - __builtin_clzll(ages);
+        const struct ftc_sum *sum = sum_of_age(comm->levels, bit);
+        if (sum->round < end && is_needed(comm, sum))
+            return sum;
+        ages &= ~((uint64_t)1 << bit);
     }
-    return latest;
+    return NULL;
 }
 
 /* Places become free in halves, so that a rank which has to wait goes on by several rounds. */
@@ -75,16 +104,14 @@ static bool owes(const struct ftc_comm *comm, const struct ftc_sum *sum)
     const struct ftc_levels *levels = comm->levels;
     int root = sum->signature.root;
 
-    return sum->needed && !sum->sent && (root < levels->first || root >= levels->end) &&
+    return !sum->sent && (root < levels->first || root >= levels->end) &&
            ftc_sums_is_delegate(comm) && is_needed(comm, sum);
 }
 
 bool ftc_sums_owed(const struct ftc_comm *comm)
 {
-    const struct ftc_levels *levels = comm->levels;
-
-    for (int i = 0; i < (int)FTC_LEVEL_PLACES; i++)
-        if (owes(comm, &levels->sum[i]))
+    for (uint64_t ages = needed_by_age(comm->levels); ages != 0;)
+        if (owes(comm, next_sum(comm->levels, &ages)))
             return true;
     return false;
 }
@@ -103,11 +130,11 @@ static bool is_complete(const struct ftc_comm *comm, const struct ftc_sum *sum)
 
 bool ftc_sums_ready(const struct ftc_comm *comm)
 {
-    const struct ftc_levels *levels = comm->levels;
-
-    for (int i = 0; i < (int)FTC_LEVEL_PLACES; i++)
-        if (owes(comm, &levels->sum[i]) && is_complete(comm, &levels->sum[i]))
+    for (uint64_t ages = needed_by_age(comm->levels); ages != 0;) {
+        const struct ftc_sum *sum = next_sum(comm->levels, &ages);
+        if (owes(comm, sum) && is_complete(comm, sum))
             return true;
+    }
     return false;
 }
 
@@ -174,7 +201,7 @@ static void send_sum(struct ftc_comm *comm, struct ftc_sum *sum)
         bool failed = knows_failed(comm, rank);
         enum found found = add_post(comm, sum, rank, first);
         if (found == FOUND_LATER)
-            sum->needed = false;
+            levels->needed &= ~bit_of(sum->round);
         if (found == FOUND_LATER || (found == FOUND_NONE && !failed))
             return;
         if (found == FOUND)
@@ -191,11 +218,8 @@ static void send_sum(struct ftc_comm *comm, struct ftc_sum *sum)
 
 void ftc_sums_send(struct ftc_comm *comm)
 {
-    struct ftc_levels *levels = comm->levels;
-
-    for (uint64_t back = FTC_LEVEL_PLACES; back > 0; back--) {
-        struct ftc_sum *sum =
-            &levels->sum[(levels->round + FTC_LEVEL_PLACES - back) % FTC_LEVEL_PLACES];
+    for (uint64_t ages = needed_by_age(comm->levels); ages != 0;) {
+        struct ftc_sum *sum = next_sum(comm->levels, &ages);
         if (owes(comm, sum) && is_complete(comm, sum))
             send_sum(comm, sum);
     }
@@ -203,13 +227,18 @@ void ftc_sums_send(struct ftc_comm *comm)
 
 /* --- what happens --- */
 
+void ftc_sums_overwritten(struct ftc_levels *levels)
+{
+    levels->needed &= ~bit_of(levels->round);
+}
+
 void ftc_sums_posted(struct ftc_comm *comm, const struct ftc_call *call)
 {
     struct ftc_levels *levels = comm->levels;
 
+    levels->needed |= bit_of(levels->round);
     levels->sum[levels->round % FTC_LEVEL_PLACES] =
-        (struct ftc_sum){.needed = true,
-                         .round = levels->round,
+        (struct ftc_sum){.round = levels->round,
                          .op = ftc_member_next_op(comm->member),
                          .signature = call->signature,
                          .epoch = ftc_member_epoch(comm->member),
@@ -235,17 +264,18 @@ void ftc_sums_taken(struct ftc_comm *comm, uint64_t op)
 {
     struct ftc_levels *levels = comm->levels;
 
-    for (int i = 0; levels != NULL && i < (int)FTC_LEVEL_PLACES; i++) {
-        struct ftc_sum *sum = &levels->sum[i];
-        if (!sum->needed || sum->op != op)
+    uint64_t ages = levels != NULL ? needed_by_age(levels) : 0;
+
+    while (ages != 0) {
+        const struct ftc_sum *sum = next_sum(levels, &ages);
+        if (sum->op != op)
             continue;
-        sum->needed = false;
+        levels->needed &= ~bit_of(sum->round);
         ftc_sums_write_word(comm, sum->round, &sum->signature);
     }
 }
 
 void ftc_sums_collected(struct ftc_comm *comm)
 {
-    for (int i = 0; i < (int)FTC_LEVEL_PLACES; i++)
-        comm->levels->sum[i].needed = false;
+    comm->levels->needed = 0;
 }

@@ -11,6 +11,8 @@
 bool ftc_sums_is_delegate(const struct ftc_comm *comm);
 /* May this rank write a post of so many bytes for its next round (S7)? */
 bool ftc_sums_has_room(const struct ftc_comm *comm, size_t size);
+/* The round under way writes over the one that was W before. */
+void ftc_sums_overwritten(struct ftc_levels *levels);
 /* This rank has posted for such a reduce, which is its next operation, and is not its root. */
 void ftc_sums_posted(struct ftc_comm *comm, const struct ftc_call *call);
 /* Sends the sums that this rank owes and whose posts are there. */
