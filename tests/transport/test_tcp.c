@@ -26,8 +26,8 @@ static const char *congestion_of(int from, int to)
     socklen_t size = FTC_TCP_CONGESTION_SIZE;
     const struct ftc_tcp *tcp = (const struct ftc_tcp *)tcp_end[from];
 
-    ck_assert_int_eq(getsockopt(tcp->peer[to]->link->fd, IPPROTO_TCP, TCP_CONGESTION, name, &size),
-                     0);
+    ck_assert_int_eq(
+        getsockopt(ftc_tcp_known(tcp, to)->link->fd, IPPROTO_TCP, TCP_CONGESTION, name, &size), 0);
     return name;
 }
 
@@ -219,13 +219,16 @@ START_TEST(a_message_that_is_cut_is_not_sent_from_its_start)
     tcp_must_send(0, 1, 0, 10);
     tcp_expect(1, 0, 0, 10);
     tcp_must_send(0, 1, 1, 64 << 20);
-    WAIT_UNTIL(receiver->peer[0]->coming != NULL && receiver->peer[0]->used > 8 << 20);
-    uint64_t before = receiver->peer[0]->used;
+    WAIT_UNTIL(ftc_tcp_known(receiver, 0)->coming != NULL &&
+               ftc_tcp_known(receiver, 0)->used > 8 << 20);
+    uint64_t before = ftc_tcp_known(receiver, 0)->used;
     ck_assert(ftc_tcp_break(tcp_end[0], 1));
     WAIT_UNTIL(ftc_tcp_count(tcp_end[0], FTC_TCP_BROKEN) == 1);
     ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 1), 0);
-    WAIT_UNTIL(receiver->peer[0]->link != NULL && receiver->peer[0]->link->payload);
-    ck_assert(receiver->peer[0]->coming == NULL || receiver->peer[0]->used >= before);
+    WAIT_UNTIL(ftc_tcp_known(receiver, 0)->link != NULL &&
+               ftc_tcp_known(receiver, 0)->link->payload);
+    ck_assert(ftc_tcp_known(receiver, 0)->coming == NULL ||
+              ftc_tcp_known(receiver, 0)->used >= before);
     tcp_expect(1, 0, 1, 64 << 20);
 }
 END_TEST
@@ -280,7 +283,7 @@ START_TEST(a_peer_that_goes_on_at_nonsense_is_reported)
     struct ftc_buffer *message;
     tcp_assert_goes_on();
     WAIT_UNTIL(ftc_tcp_settled(tcp_end[0]));
-    ((struct ftc_tcp *)tcp_end[0])->peer[1]->expected = 99;
+    ftc_tcp_known((struct ftc_tcp *)tcp_end[0], 1)->expected = 99;
     ftc_tcp_break(tcp_end[0], 1);
     tcp_must_send(0, 1, 2, 10);
     uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
@@ -306,10 +309,11 @@ START_TEST(who_does_not_receive_holds_the_sender_back)
     memset(head->data, 1, head->size);
     for (uint64_t number = 0; number < total; number++)
         ck_assert_int_eq(ftc_transport_tcp.send(tcp_end[0], 1, head, NULL, true), 0);
-    WAIT_UNTIL(receiver->peer[0] != NULL && receiver->peer[0]->inbox_size >= FTC_TCP_INBOX_MAX);
+    WAIT_UNTIL(ftc_tcp_known(receiver, 0) != NULL &&
+               ftc_tcp_known(receiver, 0)->inbox_size >= FTC_TCP_INBOX_MAX);
     for (int i = 0; i < 1000; i++)
         tcp_turn();
-    ck_assert_uint_le(receiver->peer[0]->inbox_size, FTC_TCP_INBOX_MAX + 2 * head->size);
+    ck_assert_uint_le(ftc_tcp_known(receiver, 0)->inbox_size, FTC_TCP_INBOX_MAX + 2 * head->size);
     ck_assert_int_gt(head->references, 1000); /* the sender's queue is references, not copies */
     for (uint64_t number = 0; number < total; number++) {
         struct ftc_buffer *message = NULL;
@@ -369,7 +373,8 @@ START_TEST(a_closed_peer_is_not_let_in_again)
 {
     tcp_assert_goes_on();
     ftc_transport_tcp.close_peer(tcp_end[0], 1);
-    WAIT_UNTIL(!tcp_take(0, 1, 0, 0) && ((struct ftc_tcp *)tcp_end[0])->peer[1]->link == NULL);
+    WAIT_UNTIL(!tcp_take(0, 1, 0, 0) &&
+               ftc_tcp_known((struct ftc_tcp *)tcp_end[0], 1)->link == NULL);
     tcp_must_send(1, 0, 7, 10);
     WAIT_UNTIL(ftc_tcp_count(tcp_end[1], FTC_TCP_UNREACHABLE) >= 1);
     ck_assert(!tcp_take(0, 1, 7, 10));
@@ -384,10 +389,10 @@ START_TEST(a_closed_socket_that_a_child_holds_is_not_watched)
     struct pollfd wake = {.fd = ftc_transport_tcp.descriptor(tcp_end[0]), .events = POLLIN};
     tcp_assert_goes_on();
     WAIT_UNTIL(ftc_tcp_settled(tcp_end[0]) && ftc_tcp_settled(tcp_end[1]) && tcp->timer_at == 0);
-    struct pollfd copy = {.fd = dup(tcp->peer[1]->link->fd), .events = POLLIN};
+    struct pollfd copy = {.fd = dup(ftc_tcp_known(tcp, 1)->link->fd), .events = POLLIN};
     ftc_transport_tcp.close_peer(tcp_end[0], 1);
     ck_assert(!tcp_take(0, 1, 0, 0));
-    ck_assert_ptr_null(tcp->peer[1]->link);
+    ck_assert_ptr_null(ftc_tcp_known(tcp, 1)->link);
     tcp_must_send(1, 0, 7, 10);
     ck_assert_int_eq(poll(&copy, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)), 1);
     ck_assert_int_eq(poll(&wake, 1, 0), 0);
@@ -400,7 +405,7 @@ static int unread(int sender)
 {
     int bytes = 0;
     const struct ftc_tcp *tcp = (const struct ftc_tcp *)tcp_end[0];
-    ck_assert_int_eq(ioctl(tcp->peer[sender]->link->fd, FIONREAD, &bytes), 0);
+    ck_assert_int_eq(ioctl(ftc_tcp_known(tcp, sender)->link->fd, FIONREAD, &bytes), 0);
     return bytes;
 }
 
@@ -498,7 +503,7 @@ START_TEST(the_last_words_of_who_has_gone_are_heard)
     until_unread(1, 60 + 5000);
     ftc_transport_tcp.close(tcp_end[1]);
     tcp_end[1] = NULL;
-    struct pollfd link = {.fd = ((struct ftc_tcp *)tcp_end[0])->peer[1]->link->fd};
+    struct pollfd link = {.fd = ftc_tcp_known((struct ftc_tcp *)tcp_end[0], 1)->link->fd};
     tcp_must_send(0, 1, 3, 10);
     /* The reset has arrived. */
     ck_assert_int_eq(poll(&link, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)), 1);

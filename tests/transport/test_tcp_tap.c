@@ -355,7 +355,7 @@ START_TEST(bytes_without_their_tag_do_not_count)
     begin_with(kinds[_i]);
     connect_from_0();
     uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
-    const struct ftc_tcp_peer *sender = ((struct ftc_tcp *)tcp_end[1])->peer[0];
+    const struct ftc_tcp_peer *sender = ftc_tcp_known((struct ftc_tcp *)tcp_end[1], 0);
     struct way *way = &links[0]->way[0];
     limit[0] = way->passed + FIRST + FRAME + RECORD + FRAME + PART;
     tcp_must_send(0, 1, 1, 1 << 20);

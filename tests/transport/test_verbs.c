@@ -113,7 +113,7 @@ START_TEST(who_was_asked_for_and_failed_is_asked_for_no_longer)
                      FTC_REACH_YES); /* YES, though messages to it go nowhere */
     ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 2), FTC_REACH_NOT_YET);
     ftc_transport_verbs.close_peer(tcp_end[0], 2);
-    ck_assert(!ftc_tcp_wanted(((struct ftc_tcp *)tcp_end[0])->peer[2]));
+    ck_assert(!ftc_tcp_wanted(ftc_tcp_known((struct ftc_tcp *)tcp_end[0], 2)));
 }
 END_TEST
 
@@ -197,13 +197,16 @@ START_TEST(a_message_that_is_cut_is_not_sent_from_its_start)
     struct ftc_tcp *receiver = (struct ftc_tcp *)tcp_end[1];
     tcp_assert_goes_on();
     tcp_must_send(0, 1, 1, 16 << 20);
-    WAIT_UNTIL(receiver->peer[0]->coming != NULL && receiver->peer[0]->used > 2 << 20);
-    uint64_t before = receiver->peer[0]->used;
+    WAIT_UNTIL(ftc_tcp_known(receiver, 0)->coming != NULL &&
+               ftc_tcp_known(receiver, 0)->used > 2 << 20);
+    uint64_t before = ftc_tcp_known(receiver, 0)->used;
     ck_assert(ftc_verbs_break(tcp_end[0], 1));
     WAIT_UNTIL(ftc_verbs_count(tcp_end[0], FTC_TCP_BROKEN) == 1);
     ck_assert_uint_ne(ftc_verbs_broken_since(tcp_end[0], 1), 0);
-    WAIT_UNTIL(receiver->peer[0]->link != NULL && receiver->peer[0]->link->payload);
-    ck_assert(receiver->peer[0]->coming == NULL || receiver->peer[0]->used >= before);
+    WAIT_UNTIL(ftc_tcp_known(receiver, 0)->link != NULL &&
+               ftc_tcp_known(receiver, 0)->link->payload);
+    ck_assert(ftc_tcp_known(receiver, 0)->coming == NULL ||
+              ftc_tcp_known(receiver, 0)->used >= before);
     tcp_expect(1, 0, 1, 16 << 20);
 }
 END_TEST
@@ -219,11 +222,12 @@ START_TEST(who_does_not_receive_holds_the_sender_back)
     memset(head->data, 1, head->size);
     for (uint64_t number = 0; number < total; number++)
         ck_assert_int_eq(ftc_transport_verbs.send(tcp_end[0], 1, head, NULL, true), 0);
-    WAIT_UNTIL(receiver->peer[0] != NULL && receiver->peer[0]->inbox_size >= FTC_TCP_INBOX_MAX);
+    WAIT_UNTIL(ftc_tcp_known(receiver, 0) != NULL &&
+               ftc_tcp_known(receiver, 0)->inbox_size >= FTC_TCP_INBOX_MAX);
     WAIT_UNTIL(verbs_link_of(0, 1)->credits == 1);
     for (int i = 0; i < 1000; i++)
         tcp_turn();
-    ck_assert_uint_le(receiver->peer[0]->inbox_size, FTC_TCP_INBOX_MAX + 2 * head->size);
+    ck_assert_uint_le(ftc_tcp_known(receiver, 0)->inbox_size, FTC_TCP_INBOX_MAX + 2 * head->size);
     ck_assert_int_gt(head->references, 200); /* the sender's queue is references, not copies */
     tcp_must_send(1, 0, 7, 100000);          /* the other direction is free */
     tcp_expect(0, 1, 7, 100000);

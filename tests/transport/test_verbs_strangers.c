@@ -143,11 +143,11 @@ START_TEST(a_way_that_carries_nothing_is_none)
     WAIT_UNTIL(verbs_link_of(0, 2)->state == FTC_VERBS_UP);
     ck_assert_int_eq(ftc_transport_verbs.reach(tcp_end[0], 2), FTC_REACH_NOT_YET);
     tcp_must_send(0, 2, 1, 10);
-    ck_assert(!tcp->peer[2]->link->proven);
+    ck_assert(!ftc_tcp_known(tcp, 2)->link->proven);
     WAIT_UNTIL(verbs_link_of(0, 2) == NULL);
     WAIT_UNTIL(ftc_transport_verbs.reach(tcp_end[0], 2) == FTC_REACH_NO);
     ck_assert_uint_ne(ftc_verbs_broken_since(tcp_end[0], 2), 0);
-    ck_assert_uint_ge(tcp->peer[2]->attempts, 1); /* attempts become ever rarer */
+    ck_assert_uint_ge(ftc_tcp_known(tcp, 2)->attempts, 1); /* attempts become ever rarer */
     ck_assert(!ftc_verbs_settled(tcp_end[0]));
     ftc_transport_verbs.close_peer(tcp_end[0], 2);
     ck_assert(ftc_verbs_settled(tcp_end[0]));

@@ -41,7 +41,7 @@ void verbs_join_two(void)
 
 struct ftc_verbs_link *verbs_link_of(int rank, int other)
 {
-    struct ftc_tcp_peer *peer = ((struct ftc_tcp *)tcp_end[rank])->peer[other];
+    struct ftc_tcp_peer *peer = ftc_tcp_known((struct ftc_tcp *)tcp_end[rank], other);
     return peer != NULL && peer->link != NULL ? peer->link->queue_pair : NULL;
 }
 

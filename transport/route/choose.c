@@ -110,8 +110,8 @@ int ftc_route_choose(const struct ftc_route *route, int rank)
 int ftc_route_hold(struct ftc_route *route, int to, struct ftc_buffer *head,
                    const struct ftc_value *value, bool urgent)
 {
-    struct ftc_route_queue *queue = &route->queue[to];
-    struct ftc_route_held *held = calloc(1, sizeof(*held));
+    struct ftc_route_peer *peer = ftc_sparse_make(&route->peers, to);
+    struct ftc_route_held *held = peer != NULL ? calloc(1, sizeof(*held)) : NULL;
 
     if (held == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", to);
@@ -119,60 +119,77 @@ int ftc_route_hold(struct ftc_route *route, int to, struct ftc_buffer *head,
     held->urgent = urgent;
     if (value != NULL && value->buffer != NULL)
         ftc_value_set(&held->value, value);
-    if (queue->first == NULL) {
-        queue->first = held;
+    if (peer->first == NULL) {
+        peer->first = held;
         ftc_set_add(&route->waiting, to);
         route->waiting_count++;
     } else {
-        queue->last->next = held;
+        peer->last->next = held;
     }
-    queue->last = held;
+    peer->last = held;
     return FTC_SUCCESS;
 }
 
-void ftc_route_drop_first(struct ftc_route *route, int to)
+static void drop_first(struct ftc_route *route, struct ftc_route_peer *peer, int to)
 {
-    struct ftc_route_queue *queue = &route->queue[to];
-    struct ftc_route_held *held = queue->first;
+    struct ftc_route_held *held = peer->first;
 
-    queue->first = held->next;
+    peer->first = held->next;
     ftc_buffer_unref(held->head);
     ftc_value_drop(&held->value);
     free(held);
-    if (queue->first != NULL)
+    if (peer->first != NULL)
         return;
-    queue->last = NULL;
+    peer->last = NULL;
     ftc_set_remove(&route->waiting, to);
     route->waiting_count--;
 }
 
-static void settle_choice(struct ftc_route *route, int rank, enum ftc_carrier carrier)
+void ftc_route_drop_held(struct ftc_route *route, int to)
 {
+    struct ftc_route_peer *peer = ftc_sparse_find(&route->peers, to);
+
+    while (peer != NULL && peer->first != NULL)
+        drop_first(route, peer, to);
+}
+
+/* NULL: out of memory. */
+static struct ftc_route_peer *settle_choice(struct ftc_route *route, int rank,
+                                            enum ftc_carrier carrier)
+{
+    struct ftc_route_peer *peer = ftc_sparse_make(&route->peers, rank);
     struct ftc_slot *own = ftc_segment_slot(route->setup.segment, route->setup.self);
     uint32_t count = atomic_load_explicit(&own->carriers[carrier], memory_order_relaxed);
 
-    route->chosen[rank] = (int8_t)carrier;
+    if (peer == NULL)
+        return NULL;
+    peer->chosen = true;
+    peer->carrier = (int8_t)carrier;
     atomic_store_explicit(&own->carriers[carrier], count + 1, memory_order_relaxed);
     FTC_LOG(route->setup.log, FTC_LOG_DEBUG, "messages to rank %d go by %s", rank,
             ftc_carrier_name(carrier));
+    return peer;
 }
 
 int ftc_route_decide(struct ftc_route *route, int rank)
 {
+    struct ftc_route_peer *peer = ftc_sparse_find(&route->peers, rank);
     int rc = FTC_SUCCESS;
 
-    if (route->chosen[rank] == FTC_ROUTE_NOT_YET) {
+    if (peer == NULL || !peer->chosen) {
         int choice = ftc_route_choose(route, rank);
         if (choice < 0 || choice == FTC_ROUTE_NOT_YET)
             return choice;
-        settle_choice(route, rank, (enum ftc_carrier)choice);
+        peer = settle_choice(route, rank, (enum ftc_carrier)choice);
+        if (peer == NULL)
+            return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", rank);
     }
-    struct ftc_transport *carrier = route->carrier[route->chosen[rank]];
-    while (rc == 0 && route->queue[rank].first != NULL) {
-        struct ftc_route_held *held = route->queue[rank].first;
+    struct ftc_transport *carrier = route->carrier[peer->carrier];
+    while (rc == 0 && peer->first != NULL) {
+        struct ftc_route_held *held = peer->first;
         rc = carrier->ops->send(carrier, rank, held->head, &held->value, held->urgent);
         if (rc == 0)
-            ftc_route_drop_first(route, rank);
+            drop_first(route, peer, rank);
     }
-    return rc == 0 ? (int)route->chosen[rank] : rc;
+    return rc == 0 ? (int)peer->carrier : rc;
 }

@@ -3,6 +3,7 @@
 #define FTC_TRANSPORT_ROUTE_INTERNAL_H
 
 #include "base/set.h"
+#include "base/sparse.h"
 #include "transport/route/route.h"
 
 /* In place of an enum ftc_carrier: nothing is chosen yet. */
@@ -16,8 +17,11 @@ struct ftc_route_held {
     bool urgent;
 };
 
-struct ftc_route_queue {
-    struct ftc_route_held *first, *last;
+/* What is known of another rank. It is all zero at first. */
+struct ftc_route_peer {
+    bool chosen;                         /* messages go by `carrier`, for good */
+    int8_t carrier;                      /* enum ftc_carrier */
+    struct ftc_route_held *first, *last; /* messages that are held */
 };
 
 /* The context of ftc_route_endpoint_of(): whose part of an endpoint is asked for. */
@@ -34,8 +38,7 @@ struct ftc_route {
     struct ftc_transport *carrier[FTC_CARRIERS]; /* NULL: not needed, or not possible here */
     struct ftc_route_part part[FTC_CARRIERS];
     char endpoint[FTC_ENDPOINT_SIZE];
-    int8_t *chosen;                /* by rank: enum ftc_carrier, or FTC_ROUTE_NOT_YET */
-    struct ftc_route_queue *queue; /* by rank */
+    struct ftc_sparse peers; /* by rank: struct ftc_route_peer */
     struct ftc_set waiting, closed;
     int waiting_count;
     int turn;      /* the carrier that receive() asks first */
@@ -55,6 +58,7 @@ int ftc_route_decide(struct ftc_route *route, int rank);
 /* Hold a message until the carrier is chosen. FTC_ERR_NOMEM. */
 int ftc_route_hold(struct ftc_route *route, int to, struct ftc_buffer *head,
                    const struct ftc_value *value, bool urgent);
-void ftc_route_drop_first(struct ftc_route *route, int to);
+/* Drop all messages to a rank that are held. */
+void ftc_route_drop_held(struct ftc_route *route, int to);
 
 #endif

@@ -23,16 +23,14 @@ static void route_close(struct ftc_transport *transport)
     for (int carrier = 0; carrier < FTC_CARRIERS; carrier++)
         if (route->carrier[carrier] != NULL)
             route->carrier[carrier]->ops->close(route->carrier[carrier]);
-    if (route->queue != NULL)
-        for (int rank = 0; rank < route->setup.ranks; rank++)
-            while (route->queue[rank].first != NULL)
-                ftc_route_drop_first(route, rank);
+    for (int rank = ftc_sparse_next(&route->peers, 0); rank >= 0;
+         rank = ftc_sparse_next(&route->peers, rank + 1))
+        ftc_route_drop_held(route, rank);
     if (route->epoll >= 0)
         close(route->epoll);
     ftc_set_fini(&route->waiting);
     ftc_set_fini(&route->closed);
-    free(route->queue);
-    free(route->chosen);
+    ftc_sparse_fini(&route->peers);
     free(route);
 }
 
@@ -187,15 +185,12 @@ static int make(struct ftc_route **out, const struct ftc_transport_setup *setup)
     memset(route->order, -1, sizeof(route->order));
     for (int i = 0; i < FTC_CARRIERS && setup->route->order[i] >= 0; i++)
         route->order[i] = setup->route->order[i];
-    route->queue = calloc((size_t)setup->ranks, sizeof(*route->queue));
-    route->chosen = malloc((size_t)setup->ranks);
-    if (route->queue == NULL || route->chosen == NULL ||
+    if (ftc_sparse_init(&route->peers, setup->ranks, sizeof(struct ftc_route_peer)) != 0 ||
         ftc_set_init(&route->waiting, setup->ranks) != 0 ||
         ftc_set_init(&route->closed, setup->ranks) != 0) {
         route_close(&route->base);
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
     }
-    memset(route->chosen, FTC_ROUTE_NOT_YET, (size_t)setup->ranks);
     *out = route;
     return FTC_SUCCESS;
 }
@@ -308,8 +303,7 @@ static void route_close_peer(struct ftc_transport *transport, int rank)
     struct ftc_route *route = (struct ftc_route *)transport;
 
     ftc_set_add(&route->closed, rank);
-    while (route->queue[rank].first != NULL)
-        ftc_route_drop_first(route, rank);
+    ftc_route_drop_held(route, rank);
     for (int i = 0; i < FTC_CARRIERS; i++)
         if (route->carrier[i] != NULL)
             route->carrier[i]->ops->close_peer(route->carrier[i], rank);
@@ -338,7 +332,8 @@ static void route_expect(struct ftc_transport *transport, int from)
 {
     struct ftc_route *route = (struct ftc_route *)transport;
     bool none = from == route->setup.self;
-    int chosen = from >= 0 ? route->chosen[from] : FTC_ROUTE_NOT_YET;
+    const struct ftc_route_peer *peer = from >= 0 ? ftc_sparse_find(&route->peers, from) : NULL;
+    int chosen = peer != NULL && peer->chosen ? peer->carrier : FTC_ROUTE_NOT_YET;
 
     for (int i = 0; i < FTC_CARRIERS; i++)
         if (route->carrier[i] != NULL && route->carrier[i]->ops->expect != NULL)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/set.h"
+#include "base/sparse.h"
 #include "node/cells.h"
 #include "transport/transport.h"
 
@@ -69,9 +70,9 @@ struct ftc_shm_peer {
 
     struct ftc_ring in;
     struct ftc_cells cells_in;
-    bool active;   /* in the list of peers to visit */
-    unsigned idle; /* visits in a row that found nothing */
-    bool by_ring;  /* the next message comes through the byte ring */
+    struct ftc_shm_peer *next_active; /* in the circle of peers to visit; NULL: it is not in it */
+    unsigned idle;                    /* visits in a row that found nothing */
+    bool by_ring;                     /* the next message comes through the byte ring */
     struct ftc_frame_header header;
     size_t header_used;
     struct ftc_buffer *message; /* the message that is coming */
@@ -81,8 +82,8 @@ struct ftc_shm_peer {
 struct ftc_shm {
     struct ftc_transport base;
     struct ftc_transport_setup setup;
-    struct ftc_shm_peer **peer; /* by rank; NULL: nothing went to this rank or came from it */
-    struct ftc_frame *spare;    /* so a message that is sent in part can always be queued */
+    struct ftc_sparse peers; /* by rank; NULL: nothing went to this rank or came from it */
+    struct ftc_frame *spare; /* so a message that is sent in part can always be queued */
     /* For messages of cells, by size, if nobody else holds them; or NULL. */
     struct ftc_buffer *small[FTC_SHM_SMALLS];
 
@@ -92,21 +93,20 @@ struct ftc_shm {
     /* Bits of the pending row that are not looked at, as its words: those of ranks to visit, of
      * ranks with which there is no channel any more, and of no rank. */
     uint64_t *heeded;
-    /* Ranks to visit in turn: a circular queue of `ranks` places. No rank is in it twice. */
-    int *active;
-    int active_first, active_end, active_count;
+    struct ftc_shm_peer *active; /* the last of the peers to visit in turn; NULL: none */
+    int active_count;
     unsigned damaged; /* channels that were closed because of damage */
 };
 
 /* --- peer.c --- */
 
-/* The peer of a rank, made if there is none. NULL: out of memory. */
-struct ftc_shm_peer *ftc_shm_peer(struct ftc_shm *shm, int rank);
-/* The place behind that one in the list of peers to visit. */
-static inline int ftc_shm_next(const struct ftc_shm *shm, int place)
+/* The peer of a rank. NULL: there is none. */
+static inline struct ftc_shm_peer *ftc_shm_known(const struct ftc_shm *shm, int rank)
 {
-    return place + 1 < shm->setup.ranks ? place + 1 : 0;
+    return ftc_sparse_pointer(&shm->peers, rank);
 }
+/* The same, made if there is none. NULL: out of memory. */
+struct ftc_shm_peer *ftc_shm_peer(struct ftc_shm *shm, int rank);
 /* Is the pending bit of this rank looked at no more? */
 static inline void ftc_shm_heed(struct ftc_shm *shm, int rank, bool heeded)
 {
@@ -114,7 +114,7 @@ static inline void ftc_shm_heed(struct ftc_shm *shm, int rank, bool heeded)
 
     shm->heeded[rank / 64] = (shm->heeded[rank / 64] & ~bit) | (heeded ? bit : 0);
 }
-/* Put the peer into the list of peers to visit. */
+/* Put the peer behind the others that are to be visited. */
 void ftc_shm_activate(struct ftc_shm *shm, struct ftc_shm_peer *peer);
 /* A ring with this peer is damaged. Nothing is sent any more. The damage is logged once, and the
  * next receive reports it. */
@@ -132,7 +132,7 @@ void ftc_shm_drop_queue(struct ftc_shm *shm, struct ftc_shm_peer *peer);
 int ftc_shm_send(struct ftc_transport *transport, int to, struct ftc_buffer *head,
                  const struct ftc_value *value, bool urgent);
 bool ftc_shm_send_pieces(struct ftc_transport *transport, int to, const struct ftc_pieces *pieces,
-                        bool urgent);
+                         bool urgent);
 int ftc_shm_flush(struct ftc_transport *transport, bool *idle);
 /* Could a flush put something into a ring? */
 bool ftc_shm_can_flush(struct ftc_shm *shm);

@@ -1,5 +1,4 @@
 /* What is known of another rank, and the queue of frames to it. */
-#include <assert.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -7,26 +6,27 @@
 
 struct ftc_shm_peer *ftc_shm_peer(struct ftc_shm *shm, int rank)
 {
-    struct ftc_shm_peer *peer = shm->peer[rank];
+    struct ftc_shm_peer *peer = ftc_shm_known(shm, rank);
     if (peer != NULL)
         return peer;
     peer = calloc(1, sizeof(*peer));
-    if (peer == NULL)
+    if (peer == NULL || ftc_sparse_set_pointer(&shm->peers, rank, peer) != 0) {
+        free(peer);
         return NULL;
+    }
     peer->rank = rank;
-    shm->peer[rank] = peer;
     return peer;
 }
 
 void ftc_shm_activate(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
-    if (peer->active)
+    if (peer->next_active != NULL)
         return;
-    assert(shm->active_count < shm->setup.ranks);
-    peer->active = true;
     ftc_shm_heed(shm, peer->rank, true);
-    shm->active[shm->active_end] = peer->rank;
-    shm->active_end = ftc_shm_next(shm, shm->active_end);
+    peer->next_active = shm->active != NULL ? shm->active->next_active : peer;
+    if (shm->active != NULL)
+        shm->active->next_active = peer;
+    shm->active = peer;
     shm->active_count++;
 }
 

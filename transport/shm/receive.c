@@ -213,10 +213,13 @@ static bool has_something(struct ftc_shm_peer *peer)
 
 bool ftc_shm_can_receive(struct ftc_shm *shm)
 {
-    for (int i = 0, place = shm->active_first; i < shm->active_count;
-         i++, place = ftc_shm_next(shm, place))
-        if (has_something(shm->peer[shm->active[place]]))
+    struct ftc_shm_peer *peer = shm->active;
+
+    for (int i = 0; i < shm->active_count; i++) {
+        peer = peer->next_active;
+        if (has_something(peer))
             return true;
+    }
     return is_pending(shm);
 }
 
@@ -225,21 +228,20 @@ bool ftc_shm_can_receive(struct ftc_shm *shm)
 #define VISITS 4096
 #define FEW    8
 
-/* The peer at the head of the list goes to its end, or out of it. */
+/* The peer at the head of the circle goes to its end, or out of it. */
 static void turn(struct ftc_shm *shm)
 {
-    if (shm->active_count == 1)
-        return;
-    shm->active[shm->active_end] = shm->active[shm->active_first];
-    shm->active_end = ftc_shm_next(shm, shm->active_end);
-    shm->active_first = ftc_shm_next(shm, shm->active_first);
+    shm->active = shm->active->next_active;
 }
 
 static void drop(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
-    shm->active_first = ftc_shm_next(shm, shm->active_first);
+    if (shm->active == peer)
+        shm->active = NULL;
+    else
+        shm->active->next_active = peer->next_active;
+    peer->next_active = NULL;
     shm->active_count--;
-    peer->active = false;
 }
 
 /* A visit has found nothing. The peer is visited again, or its bit is looked at again. What was
@@ -271,7 +273,7 @@ static struct ftc_buffer *take_message(struct ftc_shm_peer *peer)
     return message;
 }
 
-/* As ftc_transport_ops.receive, for the peer at the head of the list. */
+/* As ftc_transport_ops.receive, for the peer at the head of the circle. */
 static int visit(struct ftc_shm *shm, struct ftc_shm_peer *peer, struct ftc_buffer **message)
 {
     int rc = peer->damaged ? FTC_ERR_PROTO : pull(shm, peer);
@@ -299,7 +301,7 @@ FTC_HOT int ftc_shm_receive(struct ftc_transport *transport, int *from, struct f
     struct ftc_shm *shm = (struct ftc_shm *)transport;
     int rc = take_pending(shm);
     for (int left = shm->active_count; rc == 0 && left > 0; left--) {
-        struct ftc_shm_peer *peer = shm->peer[shm->active[shm->active_first]];
+        struct ftc_shm_peer *peer = shm->active->next_active;
         if (peer->reported) {
             drop(shm, peer);
             continue;

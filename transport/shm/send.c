@@ -237,7 +237,7 @@ FTC_HOT bool ftc_shm_send_pieces(struct ftc_transport *transport, int to,
                                  const struct ftc_pieces *pieces, bool urgent)
 {
     struct ftc_shm *shm = (struct ftc_shm *)transport;
-    struct ftc_shm_peer *peer = shm->peer[to];
+    struct ftc_shm_peer *peer = ftc_shm_known(shm, to);
     struct ftc_cells_sizes sizes = {pieces->first_size, pieces->second_size};
 
     if (peer == NULL || !peer->can_send || is_shut(peer) || peer->first != NULL)
@@ -269,7 +269,7 @@ int ftc_shm_flush(struct ftc_transport *transport, bool *idle)
     if (shm->queued_count > 0)
         for (int rank = ftc_set_next(&shm->queued, 0); rank >= 0;
              rank = ftc_set_next(&shm->queued, rank + 1))
-            flush_peer(shm, shm->peer[rank]);
+            flush_peer(shm, ftc_shm_known(shm, rank));
     *idle = shm->queued_count == 0;
     return 0;
 }
@@ -292,7 +292,7 @@ bool ftc_shm_can_flush(struct ftc_shm *shm)
         return false;
     for (int rank = ftc_set_next(&shm->queued, 0); rank >= 0;
          rank = ftc_set_next(&shm->queued, rank + 1))
-        if (can_push(shm->peer[rank]))
+        if (can_push(ftc_shm_known(shm, rank)))
             return true;
     return false;
 }

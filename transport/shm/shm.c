@@ -7,8 +7,6 @@
 
 static void free_peer(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 {
-    if (peer == NULL)
-        return;
     ftc_shm_drop_queue(shm, peer);
     ftc_buffer_unref(peer->message);
     free(peer);
@@ -17,15 +15,13 @@ static void free_peer(struct ftc_shm *shm, struct ftc_shm_peer *peer)
 static void shm_close(struct ftc_transport *transport)
 {
     struct ftc_shm *shm = (struct ftc_shm *)transport;
-    if (shm->peer != NULL)
-        for (int rank = 0; rank < shm->setup.ranks; rank++)
-            free_peer(shm, shm->peer[rank]);
+    for (int rank = -1; (rank = ftc_sparse_next_pointer(&shm->peers, rank + 1)) >= 0;)
+        free_peer(shm, ftc_shm_known(shm, rank));
     free(shm->spare);
     for (int i = 0; i < FTC_SHM_SMALLS; i++)
         ftc_buffer_unref(shm->small[i]);
     free(shm->heeded);
-    free(shm->peer);
-    free(shm->active);
+    ftc_sparse_fini(&shm->peers);
     ftc_set_fini(&shm->queued);
     free(shm);
 }
@@ -51,11 +47,9 @@ static int shm_open(struct ftc_transport **out, const struct ftc_transport_setup
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
     shm->base.ops = &ftc_transport_shm;
     shm->setup = *setup;
-    shm->peer = calloc((size_t)setup->ranks, sizeof(struct ftc_shm_peer *));
-    shm->active = calloc((size_t)setup->ranks, sizeof(int));
     shm->heeded = calloc((size_t)ftc_set_words(setup->ranks), sizeof(uint64_t));
-    if (shm->peer == NULL || shm->active == NULL || shm->heeded == NULL ||
-        ftc_set_init(&shm->queued, setup->ranks) != 0) {
+    if (ftc_sparse_init(&shm->peers, setup->ranks, sizeof(struct ftc_shm_peer *)) != 0 ||
+        shm->heeded == NULL || ftc_set_init(&shm->queued, setup->ranks) != 0) {
         shm_close(&shm->base);
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
     }

@@ -236,7 +236,7 @@ static void take_verdict(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 
 void ftc_tcp_dial_step(struct ftc_tcp *tcp, struct ftc_tcp_connection *dial)
 {
-    struct ftc_tcp_peer *peer = tcp->peer[dial->rank];
+    struct ftc_tcp_peer *peer = ftc_tcp_known(tcp, dial->rank);
     bool answer = dial->state == FTC_TCP_WAIT_ANSWER;
     if (dial->state == FTC_TCP_CONNECTING) {
         say_hello(tcp, peer);

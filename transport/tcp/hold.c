@@ -41,9 +41,7 @@ bool ftc_tcp_hold(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 void ftc_tcp_release(struct ftc_tcp *tcp)
 {
     tcp->holds = false;
-    for (int i = 0; i < tcp->met_count; i++) {
-        struct ftc_tcp_peer *peer = tcp->peer[tcp->met[i]];
+    for (struct ftc_tcp_peer *peer = tcp->met; peer != NULL; peer = peer->next_met)
         if (peer->link != NULL && peer->link->held > 0 && !peer->link->blocked)
             ftc_tcp_link_write(tcp, peer);
-    }
 }

@@ -65,7 +65,7 @@ void ftc_tcp_expect(struct ftc_transport *transport, int from)
  * a packet for it alone, which costs as much as a message. */
 static bool look_at_expected(struct ftc_tcp *tcp)
 {
-    struct ftc_tcp_peer *peer = tcp->expected >= 0 ? tcp->peer[tcp->expected] : NULL;
+    struct ftc_tcp_peer *peer = tcp->expected >= 0 ? ftc_tcp_known(tcp, tcp->expected) : NULL;
     bool none = tcp->expected == tcp->self; /* no message is */
     if ((!none && (peer == NULL || peer->link == NULL || peer->closed)) || !tcp->idle ||
         tcp->wire->poll != NULL || tcp->looked >= LOOKS_AT_ONE) {
@@ -84,19 +84,15 @@ int ftc_tcp_receive(struct ftc_transport *transport, int *from, struct ftc_buffe
     /* A caller that looks twice waits. */
     if (tcp->holds && tcp->passes++ > 0)
         ftc_tcp_release(tcp);
-    if (tcp->active_count == 0 || tcp->until_turn == 0) {
+    if (tcp->active == NULL || tcp->until_turn == 0) {
         if (!look_at_expected(tcp))
             ftc_tcp_turn(tcp);
         tcp->until_turn = TURN_EVERY;
         tcp->turned = true;
     }
     tcp->until_turn--;
-    for (int rc = 0; tcp->active_count > 0;) {
-        struct ftc_tcp_peer *peer = tcp->peer[tcp->active[tcp->active_first]];
-        tcp->active_first = (tcp->active_first + 1) % tcp->ranks;
-        tcp->active_count--;
-        peer->active = false;
-        rc = visit(tcp, peer, message);
+    for (struct ftc_tcp_peer *peer; (peer = ftc_tcp_take_active(tcp)) != NULL;) {
+        int rc = visit(tcp, peer, message);
         if (rc != 0) {
             *from = peer->rank;
             return rc;

@@ -29,6 +29,7 @@
 #include <netinet/in.h>
 
 #include "base/clock.h"
+#include "base/sparse.h"
 #include "transport/tcp/endpoint.h"
 #include "transport/tcp/handshake.h"
 #include "transport/tcp/queue.h"
@@ -121,8 +122,10 @@ struct ftc_tcp_peer {
     size_t quiet_bytes, quiet_messages; /* since the last acknowledgement was sent */
     uint64_t acknowledge_at;            /* when to acknowledge what came; 0: there is nothing */
 
-    bool active; /* in the list of peers with something to receive */
-    bool timed;  /* in the list of peers with a timer */
+    struct ftc_tcp_peer *next_met;    /* in the list of all peers */
+    struct ftc_tcp_peer *next_active; /* in the circle of those with something to receive */
+    struct ftc_tcp_peer *next_timed;  /* in the list of those with a timer */
+    bool timed;                       /* it is in that list */
 };
 
 struct ftc_tcp;
@@ -183,18 +186,15 @@ struct ftc_tcp {
     uint64_t timer_at;  /* when the timer will fire; 0: it is not set */
     uint64_t accept_again_at; /* until then the listener rests, without descriptors; 0: it works */
 
-    struct ftc_tcp_peer **peer; /* by rank; NULL: nothing went to this rank or came from it */
-    int *met;                   /* the ranks that have a peer */
-    int met_count;
-    int *active; /* ranks with something to receive; a circular queue of `ranks` places */
-    int active_first, active_count;
+    struct ftc_sparse peers;     /* by rank; NULL: nothing went to this rank or came from it */
+    struct ftc_tcp_peer *met;    /* all of them */
+    struct ftc_tcp_peer *active; /* the last of the circle; NULL: nobody is in it */
+    struct ftc_tcp_peer *timed, **timed_end;
     int until_turn; /* messages that receive() hands out before it looks at sockets again */
     int expected;   /* rank whose socket receive() looks at first; -1: at all sockets */
     int looked;     /* looks in a row at that socket alone */
     bool holds;     /* messages to some peer may be held back */
     int passes;     /* calls of receive() since the last one was held back */
-    int *timed;     /* ranks with a timer */
-    int timed_count;
 
     struct ftc_tcp_connection *half_first, *half_last;
     int half_open;
@@ -209,10 +209,18 @@ int ftc_tcp_congestion_choose(struct ftc_tcp *tcp);
 void ftc_tcp_congestion_set(const struct ftc_tcp *tcp, int fd);
 
 /* tcp/peer.c */
-/* The peer of a rank, made if there is none. NULL: out of memory. */
+/* The peer of a rank. NULL: there is none. */
+static inline struct ftc_tcp_peer *ftc_tcp_known(const struct ftc_tcp *tcp, int rank)
+{
+    return ftc_sparse_pointer(&tcp->peers, rank);
+}
+/* The same, made if there is none. NULL: out of memory. */
 struct ftc_tcp_peer *ftc_tcp_peer(struct ftc_tcp *tcp, int rank);
-/* Put the peer into the list of those with something to receive, or with a timer. */
+/* Put the peer behind the others with something to receive, and take the first of these out. NULL:
+ * there is none. */
 void ftc_tcp_activate(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+struct ftc_tcp_peer *ftc_tcp_take_active(struct ftc_tcp *tcp);
+/* Put the peer into the list of those with a timer. */
 void ftc_tcp_time(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* Count an event, and log it with the number so far, unless one of its kind was logged within
  * 10 s. */

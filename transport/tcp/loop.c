@@ -67,24 +67,25 @@ static uint64_t next_of(const struct ftc_tcp_peer *peer)
 static uint64_t run_timers_of_peers(struct ftc_tcp *tcp, uint64_t now)
 {
     uint64_t next = 0;
-    for (int i = 0; i < tcp->timed_count;) {
-        struct ftc_tcp_peer *peer = tcp->peer[tcp->timed[i]];
-        run_timers_of(tcp, peer, now);
+    for (struct ftc_tcp_peer **place = &tcp->timed, *peer; (peer = *place) != NULL;) {
+        run_timers_of(tcp, peer, now); /* it may put others into the list, at its end */
         uint64_t due = next_of(peer);
         next = earlier(next, due);
         if (due != 0) {
-            i++;
-        } else {
-            peer->timed = false;
-            tcp->timed[i] = tcp->timed[--tcp->timed_count];
+            place = &peer->next_timed;
+            continue;
         }
+        peer->timed = false;
+        *place = peer->next_timed;
+        if (*place == NULL)
+            tcp->timed_end = place;
     }
     return next;
 }
 
 static bool has_timers(const struct ftc_tcp *tcp)
 {
-    return tcp->timed_count > 0 || tcp->half_first != NULL || tcp->accept_again_at != 0;
+    return tcp->timed != NULL || tcp->half_first != NULL || tcp->accept_again_at != 0;
 }
 
 static uint64_t run_timers(struct ftc_tcp *tcp, uint64_t now)
@@ -136,7 +137,7 @@ static void dispatch(struct ftc_tcp *tcp, void *what, uint32_t events)
     else if (connection->fd < 0)
         return; /* closed earlier in this turn */
     else if (connection->state == FTC_TCP_LINKED)
-        tcp->wire->step(tcp, tcp->peer[connection->rank], events);
+        tcp->wire->step(tcp, ftc_tcp_known(tcp, connection->rank), events);
     else if (connection->state == FTC_TCP_WAIT_HELLO || connection->state == FTC_TCP_WAIT_PROOF)
         ftc_tcp_accept_step(tcp, connection);
     else
@@ -160,7 +161,7 @@ static void look(struct ftc_tcp *tcp)
  * this transport. */
 static bool look_is_due(struct ftc_tcp *tcp)
 {
-    bool idle = tcp->met_count == 0 && tcp->half_open == 0;
+    bool idle = tcp->met == NULL && tcp->half_open == 0;
     if (tcp->wire->poll == NULL && !idle)
         return true;
     tcp->now = ftc_clock_now();

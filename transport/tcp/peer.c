@@ -1,5 +1,4 @@
 /* Peers: what is known of each other rank, and what is counted of all. */
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,35 +12,51 @@
 
 struct ftc_tcp_peer *ftc_tcp_peer(struct ftc_tcp *tcp, int rank)
 {
-    struct ftc_tcp_peer *peer = tcp->peer[rank];
+    struct ftc_tcp_peer *peer = ftc_tcp_known(tcp, rank);
     if (peer != NULL)
         return peer;
     peer = calloc(1, sizeof(*peer));
-    if (peer == NULL)
+    if (peer == NULL || ftc_sparse_set_pointer(&tcp->peers, rank, peer) != 0) {
+        free(peer);
         return NULL;
+    }
     peer->rank = rank;
-    tcp->peer[rank] = peer;
-    tcp->met[tcp->met_count++] = rank;
+    peer->next_met = tcp->met;
+    tcp->met = peer;
     return peer;
 }
 
 void ftc_tcp_activate(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
-    if (peer->active)
+    if (peer->next_active != NULL)
         return;
-    assert(tcp->active_count < tcp->ranks);
-    peer->active = true;
-    tcp->active[(tcp->active_first + tcp->active_count) % tcp->ranks] = peer->rank;
-    tcp->active_count++;
+    peer->next_active = tcp->active != NULL ? tcp->active->next_active : peer;
+    if (tcp->active != NULL)
+        tcp->active->next_active = peer;
+    tcp->active = peer;
+}
+
+struct ftc_tcp_peer *ftc_tcp_take_active(struct ftc_tcp *tcp)
+{
+    struct ftc_tcp_peer *first = tcp->active != NULL ? tcp->active->next_active : NULL;
+    if (first == NULL)
+        return NULL;
+    if (first == tcp->active)
+        tcp->active = NULL;
+    else
+        tcp->active->next_active = first->next_active;
+    first->next_active = NULL;
+    return first;
 }
 
 void ftc_tcp_time(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     if (peer->timed)
         return;
-    assert(tcp->timed_count < tcp->ranks);
     peer->timed = true;
-    tcp->timed[tcp->timed_count++] = peer->rank;
+    peer->next_timed = NULL;
+    *tcp->timed_end = peer;
+    tcp->timed_end = &peer->next_timed;
 }
 
 void ftc_tcp_note(struct ftc_tcp *tcp, enum ftc_tcp_event event, const char *format, ...)

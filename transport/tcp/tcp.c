@@ -22,17 +22,16 @@ static void free_peer(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 void ftc_tcp_close(struct ftc_transport *transport)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
-    for (int i = 0; i < tcp->met_count; i++)
-        free_peer(tcp, tcp->peer[tcp->met[i]]);
+    for (struct ftc_tcp_peer *peer = tcp->met, *next; peer != NULL; peer = next) {
+        next = peer->next_met;
+        free_peer(tcp, peer);
+    }
     while (tcp->half_first != NULL)
         ftc_tcp_hang_up(tcp, tcp->half_first);
     if (tcp->wire->close != NULL)
         tcp->wire->close(tcp);
     ftc_tcp_epoll_close(tcp);
-    free(tcp->peer);
-    free(tcp->met);
-    free(tcp->active);
-    free(tcp->timed);
+    ftc_sparse_fini(&tcp->peers);
     explicit_bzero(&tcp->secret, sizeof(tcp->secret));
     free(tcp);
 }
@@ -68,6 +67,7 @@ void ftc_tcp_fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setu
     tcp->setup = *setup->tcp;
     tcp->epoll = tcp->timer = tcp->listener = -1;
     tcp->expected = -1;
+    tcp->timed_end = &tcp->timed;
     snprintf(tcp->job, sizeof(tcp->job), "%s", setup->tcp->job);
     tcp->secret.ends = setup->tcp->ends;
     tcp->secret.size = setup->tcp->secret_size;
@@ -76,11 +76,7 @@ void ftc_tcp_fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setu
 
 int ftc_tcp_start(struct ftc_tcp *tcp)
 {
-    tcp->peer = calloc((size_t)tcp->ranks, sizeof(struct ftc_tcp_peer *));
-    tcp->met = calloc((size_t)tcp->ranks, sizeof(int));
-    tcp->active = calloc((size_t)tcp->ranks, sizeof(int));
-    tcp->timed = calloc((size_t)tcp->ranks, sizeof(int));
-    if (tcp->peer == NULL || tcp->met == NULL || tcp->active == NULL || tcp->timed == NULL)
+    if (ftc_sparse_init(&tcp->peers, tcp->ranks, sizeof(struct ftc_tcp_peer *)) != 0)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
     int rc = ftc_tcp_listen(tcp);
     if (rc == 0)
@@ -112,8 +108,8 @@ int ftc_tcp_send(struct ftc_transport *transport, int to, struct ftc_buffer *hea
 
 static bool any_peer(const struct ftc_tcp *tcp, bool (*has)(const struct ftc_tcp_peer *peer))
 {
-    for (int i = 0; i < tcp->met_count; i++)
-        if (has(tcp->peer[tcp->met[i]]))
+    for (const struct ftc_tcp_peer *peer = tcp->met; peer != NULL; peer = peer->next_met)
+        if (has(peer))
             return true;
     return false;
 }
@@ -148,9 +144,9 @@ bool ftc_tcp_ready(struct ftc_transport *transport)
     tcp->look_at = 0; /* before a sleep, this turn must look at the sockets, too */
     /* The turn sends all that can be sent, so only something to receive can make it ready. */
     ftc_tcp_turn(tcp);
-    if (tcp->active_count == 0 && tcp->wire->arm != NULL)
+    if (tcp->active == NULL && tcp->wire->arm != NULL)
         tcp->wire->arm(tcp);
-    return tcp->active_count > 0;
+    return tcp->active != NULL;
 }
 
 int ftc_tcp_descriptor(struct ftc_transport *transport)
@@ -186,7 +182,7 @@ const char *ftc_tcp_endpoint(const struct ftc_transport *transport)
 
 uint64_t ftc_tcp_broken_since(const struct ftc_transport *transport, int rank)
 {
-    const struct ftc_tcp_peer *peer = ((const struct ftc_tcp *)transport)->peer[rank];
+    const struct ftc_tcp_peer *peer = ftc_tcp_known((const struct ftc_tcp *)transport, rank);
     return peer != NULL ? peer->broken_since : 0;
 }
 
@@ -197,13 +193,11 @@ int ftc_tcp_unreachable(const struct ftc_transport *transport, int from, uint64_
     uint64_t stands_ns = span < FTC_TCP_STANDS_NS ? span : FTC_TCP_STANDS_NS;
     int lowest = -1;
 
-    for (int i = 0; i < tcp->met_count; i++) {
-        const struct ftc_tcp_peer *peer = tcp->peer[tcp->met[i]];
+    for (const struct ftc_tcp_peer *peer = tcp->met; peer != NULL; peer = peer->next_met)
         if (peer->rank >= from && (lowest < 0 || peer->rank < lowest) && peer->broken_since != 0 &&
             peer->broken_since <= since_ns && has_unacknowledged(peer) &&
             !ftc_tcp_link_stands(peer, now, stands_ns))
             lowest = peer->rank;
-    }
     return lowest;
 }
 
@@ -214,7 +208,7 @@ bool ftc_tcp_settled(const struct ftc_transport *transport)
 
 bool ftc_tcp_settled_with(const struct ftc_transport *transport, int rank)
 {
-    const struct ftc_tcp_peer *peer = ((const struct ftc_tcp *)transport)->peer[rank];
+    const struct ftc_tcp_peer *peer = ftc_tcp_known((const struct ftc_tcp *)transport, rank);
     return peer == NULL || !has_unacknowledged(peer);
 }
 
@@ -230,6 +224,6 @@ int ftc_tcp_half_open(const struct ftc_transport *transport)
 
 bool ftc_tcp_break(struct ftc_transport *transport, int rank)
 {
-    const struct ftc_tcp_peer *peer = ((struct ftc_tcp *)transport)->peer[rank];
+    const struct ftc_tcp_peer *peer = ftc_tcp_known((const struct ftc_tcp *)transport, rank);
     return peer != NULL && peer->link != NULL && shutdown(peer->link->fd, SHUT_RDWR) == 0;
 }

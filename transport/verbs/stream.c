@@ -26,7 +26,7 @@ static uint64_t request_number(const struct ftc_tcp_peer *peer, uint32_t place)
 /* The peer whose link made the request. NULL: that link is gone. */
 static struct ftc_tcp_peer *peer_of(const struct ftc_tcp *tcp, uint64_t number)
 {
-    struct ftc_tcp_peer *peer = tcp->peer[number >> 32];
+    struct ftc_tcp_peer *peer = ftc_tcp_known(tcp, (int)(number >> 32));
     bool same = peer != NULL && peer->link != NULL && peer->link->queue_pair != NULL &&
                 peer->link->queue_pair->generation == (number >> 16 & 0xffff);
     return same ? peer : NULL;
@@ -241,11 +241,9 @@ void ftc_verbs_fail(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, int error)
 
 void ftc_verbs_fail_all(struct ftc_tcp *tcp, int error)
 {
-    for (int i = 0; i < tcp->met_count; i++) {
-        struct ftc_tcp_peer *peer = tcp->peer[tcp->met[i]];
+    for (struct ftc_tcp_peer *peer = tcp->met; peer != NULL; peer = peer->next_met)
         if (peer->link != NULL && peer->link->queue_pair != NULL)
             ftc_verbs_fail(tcp, peer, error);
-    }
 }
 
 /* --- completions --- */

@@ -252,7 +252,7 @@ size_t ftc_verbs_registered(const struct ftc_transport *transport)
 
 bool ftc_verbs_break(struct ftc_transport *transport, int rank)
 {
-    const struct ftc_tcp_peer *peer = ((struct ftc_tcp *)transport)->peer[rank];
+    const struct ftc_tcp_peer *peer = ftc_tcp_known((const struct ftc_tcp *)transport, rank);
     struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_ERR};
     return peer != NULL && peer->link != NULL && peer->link->queue_pair != NULL &&
            ibv_modify_qp(peer->link->queue_pair->queue_pair, &attributes, IBV_QP_STATE) == 0;
