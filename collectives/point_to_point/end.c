@@ -62,15 +62,18 @@ int ftc_matching_notice(struct ftc_matching *m, int rank)
 
 void ftc_matching_recognize(struct ftc_matching *m, int rank)
 {
-    if (!ftc_matching_is_gone(m, rank) || m->peers[rank]->recognized)
+    struct ftc_matching_peer *peer = ftc_matching_known(m, rank);
+
+    if (peer == NULL || peer->failure == 0 || peer->recognized)
         return;
-    m->peers[rank]->recognized = true;
-    drop_arrivals(m, m->peers[rank], FTC_MATCHING_READY);
+    peer->recognized = true;
+    drop_arrivals(m, peer, FTC_MATCHING_READY);
     m->uncovered = 0;
-    for (int r = 0; r < m->set.ranks; r++)
-        if (ftc_matching_is_gone(m, r) && !m->peers[r]->recognized &&
-            m->peers[r]->failure > m->uncovered)
-            m->uncovered = m->peers[r]->failure;
+    for (int r = -1; (r = ftc_sparse_next_pointer(&m->peers, r + 1)) >= 0;) {
+        const struct ftc_matching_peer *other = ftc_matching_known(m, r);
+        if (!other->recognized && other->failure > m->uncovered) /* 0: it has not failed */
+            m->uncovered = other->failure;
+    }
 }
 
 bool ftc_matching_interrupts_probe(const struct ftc_matching *m)
@@ -130,9 +133,8 @@ void ftc_matching_revoke(struct ftc_matching *m)
 {
     end_all(m, &m->posted_any, FTC_ERR_REVOKED);
     end_all(m, &m->copying, FTC_ERR_REVOKED);
-    for (int rank = 0; rank < m->set.ranks; rank++)
-        if (m->peers[rank] != NULL)
-            revoke_peer(m, m->peers[rank]);
+    for (int rank = -1; (rank = ftc_sparse_next_pointer(&m->peers, rank + 1)) >= 0;)
+        revoke_peer(m, ftc_matching_known(m, rank));
     ftc_matching_leave(m);
 }
 

@@ -5,6 +5,7 @@
 #ifndef FTC_COLLECTIVES_POINT_TO_POINT_INTERNAL_H
 #define FTC_COLLECTIVES_POINT_TO_POINT_INTERNAL_H
 
+#include "base/sparse.h"
 #include "collectives/point_to_point/matching.h"
 #include "collectives/point_to_point/mutation.h"
 
@@ -60,11 +61,11 @@ struct ftc_matching_peer {
 
 struct ftc_matching {
     struct ftc_matching_settings set;
-    struct ftc_matching_peer **peers; /* by rank */
-    struct ftc_link posted_any;       /* receives from any rank that have taken no message */
-    struct ftc_link arrivals;         /* of all, as they came */
-    struct ftc_link matched;          /* P13 */
-    struct ftc_link copying;          /* receives that copy (P4) */
+    struct ftc_sparse peers;    /* by rank; NULL: nothing was sent to it or came from it */
+    struct ftc_link posted_any; /* receives from any rank that have taken no message */
+    struct ftc_link arrivals;   /* of all, as they came */
+    struct ftc_link matched;    /* P13 */
+    struct ftc_link copying;    /* receives that copy (P4) */
     struct ftc_arrival *spare;
     uint64_t orders, ended;
     int others;         /* members beside this one that have not failed */
@@ -82,6 +83,10 @@ struct ftc_matching {
 };
 
 /* --- peer.c --- */
+static inline struct ftc_matching_peer *ftc_matching_known(const struct ftc_matching *m, int rank)
+{
+    return ftc_sparse_pointer(&m->peers, rank);
+}
 struct ftc_matching_peer *ftc_matching_peer(struct ftc_matching *m, int rank); /* NULL: no memory */
 /* A transfer ends. It leaves the list that it is in. */
 void ftc_transfer_end(struct ftc_matching *m, struct ftc_transfer *t, int status);

@@ -48,7 +48,7 @@ struct ftc_arrival *ftc_matching_arrival(const struct ftc_matching *m, int from,
                                          uint8_t context)
 {
     bool any = from == FTC_MATCHING_ANY;
-    const struct ftc_matching_peer *peer = any ? NULL : m->peers[from];
+    const struct ftc_matching_peer *peer = any ? NULL : ftc_matching_known(m, from);
     struct ftc_arrival *found = NULL;
 
     if ((!any && peer == NULL) || (any && FTC_MATCHING_MUTATED(ANY_UNSEEN)))

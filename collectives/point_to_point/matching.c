@@ -12,9 +12,8 @@ int ftc_matching_create(struct ftc_matching **out, const struct ftc_matching_set
 {
     struct ftc_matching *m = calloc(1, sizeof(*m));
 
-    if (m != NULL)
-        m->peers = calloc((size_t)settings->ranks, sizeof(struct ftc_matching_peer *));
-    if (m == NULL || m->peers == NULL) {
+    if (m == NULL ||
+        ftc_sparse_init(&m->peers, settings->ranks, sizeof(struct ftc_matching_peer *)) != 0) {
         free(m);
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for messages among %d ranks",
                              settings->ranks);
@@ -53,9 +52,9 @@ void ftc_matching_destroy(struct ftc_matching *m)
         free((char *)link - offsetof(struct ftc_arrival, of_all));
     }
     free_messages(m);
-    for (int rank = 0; rank < m->set.ranks; rank++)
-        free(m->peers[rank]);
-    free(m->peers);
+    for (int rank = -1; (rank = ftc_sparse_next_pointer(&m->peers, rank + 1)) >= 0;)
+        free(ftc_matching_known(m, rank));
+    ftc_sparse_fini(&m->peers);
     free(m);
 }
 
@@ -133,7 +132,8 @@ static int start_receive(struct ftc_matching *m, struct ftc_transfer *t)
     if (!any && peer == NULL)
         return FTC_ERR_NOMEM;
     if (arrival != NULL) {
-        int rc = ftc_matching_take(m, m->peers[arrival->from], t, arrival->from, &arrival->message);
+        int rc = ftc_matching_take(m, ftc_matching_known(m, arrival->from), t, arrival->from,
+                                   &arrival->message);
         ftc_arrival_drop(m, arrival);
         return rc;
     }
@@ -212,14 +212,16 @@ struct ftc_arrival *ftc_matching_match(struct ftc_matching *m, int from, int tag
 
 bool ftc_matching_has_credit(const struct ftc_matching *m, int to, size_t size)
 {
-    const struct ftc_matching_peer *peer = m->peers[to];
+    const struct ftc_matching_peer *peer = ftc_matching_known(m, to);
 
     return size > m->set.eager || peer == NULL || fits_credit(m, peer, size);
 }
 
 bool ftc_matching_is_gone(const struct ftc_matching *m, int rank)
 {
-    return m->peers[rank] != NULL && m->peers[rank]->failure != 0;
+    const struct ftc_matching_peer *peer = ftc_matching_known(m, rank);
+
+    return peer != NULL && peer->failure != 0;
 }
 
 uint64_t ftc_matching_ended(const struct ftc_matching *m)
@@ -229,7 +231,7 @@ uint64_t ftc_matching_ended(const struct ftc_matching *m)
 
 size_t ftc_matching_kept(const struct ftc_matching *m, int from, size_t *ready)
 {
-    const struct ftc_matching_peer *peer = m->peers[from];
+    const struct ftc_matching_peer *peer = ftc_matching_known(m, from);
     size_t bytes = 0;
 
     *ready = 0;

@@ -8,20 +8,21 @@ static struct ftc_matching_peer *make_peer(struct ftc_matching *m, int rank)
 {
     struct ftc_matching_peer *peer = calloc(1, sizeof(*peer));
 
-    if (peer == NULL)
+    if (peer == NULL || ftc_sparse_set_pointer(&m->peers, rank, peer) != FTC_SUCCESS) {
+        free(peer);
         return NULL;
+    }
     ftc_link_init(&peer->posted);
     ftc_link_init(&peer->arrivals);
     ftc_link_init(&peer->announced);
     ftc_link_init(&peer->withdrawn);
     ftc_link_init(&peer->pulling);
-    m->peers[rank] = peer;
     return peer;
 }
 
 struct ftc_matching_peer *ftc_matching_peer(struct ftc_matching *m, int rank)
 {
-    struct ftc_matching_peer *peer = m->peers[rank];
+    struct ftc_matching_peer *peer = ftc_matching_known(m, rank);
 
     return peer != NULL ? peer : make_peer(m, rank);
 }

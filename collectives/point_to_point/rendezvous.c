@@ -91,7 +91,7 @@ static int fall_back(struct ftc_matching *m, struct ftc_matching_peer *peer, str
 
 int ftc_matching_take_copy(struct ftc_matching *m, struct ftc_transfer *t, enum ftc_copied result)
 {
-    struct ftc_matching_peer *peer = m->peers[t->from];
+    struct ftc_matching_peer *peer = ftc_matching_known(m, t->from);
     bool mark = is_mark_due(t);
 
     ftc_link_take_out(&t->link);

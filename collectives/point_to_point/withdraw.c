@@ -16,7 +16,7 @@ static bool is_being_withdrawn(const struct ftc_transfer *t)
 
 int ftc_matching_withdraw(struct ftc_matching *m, struct ftc_transfer *t)
 {
-    struct ftc_matching_peer *peer = m->peers[t->rank];
+    struct ftc_matching_peer *peer = ftc_matching_known(m, t->rank);
     bool ended = ftc_transfer_has_ended(t);
 
     if (m->over || is_being_withdrawn(t) || peer->failure != 0 ||
