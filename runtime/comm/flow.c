@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sparse.h"
 #include "base/wire.h"
 #include "collectives/frame.h"
 
@@ -21,18 +22,19 @@ struct far {
 
 struct ftc_flow {
     uint64_t communicator;
-    int ranks, waiting; /* waiting: how many ranks have `wants` set */
-    int last;           /* the rank that was asked last */
-    struct far far[];
+    int waiting;           /* how many ranks have `wants` set */
+    int last;              /* the rank that was asked last */
+    struct ftc_sparse far; /* by rank: struct far */
 };
 
 int ftc_flow_create(struct ftc_flow **out, int ranks, uint64_t communicator)
 {
-    struct ftc_flow *flow = calloc(1, sizeof(*flow) + (size_t)ranks * sizeof(flow->far[0]));
+    struct ftc_flow *flow = calloc(1, sizeof(*flow));
 
-    if (flow == NULL)
+    if (flow == NULL || ftc_sparse_init(&flow->far, ranks, sizeof(struct far)) != FTC_SUCCESS) {
+        free(flow);
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
-    flow->ranks = ranks;
+    }
     flow->communicator = communicator;
     *out = flow;
     return FTC_SUCCESS;
@@ -40,6 +42,9 @@ int ftc_flow_create(struct ftc_flow **out, int ranks, uint64_t communicator)
 
 void ftc_flow_destroy(struct ftc_flow *flow)
 {
+    if (flow == NULL)
+        return;
+    ftc_sparse_fini(&flow->far);
     free(flow);
 }
 
@@ -60,18 +65,20 @@ static struct ftc_buffer *encode(const struct ftc_flow *flow, int what, uint64_t
 
 uint64_t ftc_flow_called(const struct ftc_flow *flow, int rank)
 {
-    return flow->far[rank].called;
+    const struct far *far = ftc_sparse_find(&flow->far, rank);
+
+    return far != NULL ? far->called : 0;
 }
 
 int ftc_flow_ask(struct ftc_flow *flow, int rank, uint64_t wanted, struct ftc_buffer **question)
 {
-    struct far *far = &flow->far[rank];
+    struct far *far = ftc_sparse_make(&flow->far, rank);
 
     *question = NULL;
     flow->last = rank;
-    if (far->asked >= wanted)
+    if (far != NULL && far->asked >= wanted)
         return FTC_SUCCESS;
-    *question = encode(flow, QUESTION, wanted);
+    *question = far != NULL ? encode(flow, QUESTION, wanted) : NULL;
     if (*question == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", rank);
     far->asked = wanted;
@@ -80,9 +87,9 @@ int ftc_flow_ask(struct ftc_flow *flow, int rank, uint64_t wanted, struct ftc_bu
 
 int ftc_flow_awaited(const struct ftc_flow *flow)
 {
-    const struct far *far = &flow->far[flow->last];
+    const struct far *far = ftc_sparse_find(&flow->far, flow->last);
 
-    return far->asked > far->called ? flow->last : -1;
+    return far != NULL && far->asked > far->called ? flow->last : -1;
 }
 
 /* wants 0: the rank does not wait any more. */
@@ -95,7 +102,6 @@ static void set_wants(struct ftc_flow *flow, struct far *far, uint64_t wants)
 int ftc_flow_receive(struct ftc_flow *flow, int from, const struct ftc_buffer *message)
 {
     struct ftc_reader reader = {.data = message->data, .size = message->size};
-    struct far *far = &flow->far[from];
     uint64_t communicator;
     uint16_t what;
     int kind;
@@ -107,6 +113,9 @@ int ftc_flow_receive(struct ftc_flow *flow, int from, const struct ftc_buffer *m
     if (!sound || reader.failed || reader.used != reader.size || what > ANSWER || number == 0)
         return ftc_error_set(FTC_ERR_PROTO, "%zu bytes are no message of flow control",
                              message->size);
+    struct far *far = ftc_sparse_make(&flow->far, from);
+    if (far == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message of rank %d", from);
     if (what == QUESTION)
         set_wants(flow, far, number);
     else if (number > far->called)
@@ -119,12 +128,14 @@ int ftc_flow_answer(struct ftc_flow *flow, uint64_t called, struct ftc_buffer **
     *answer = NULL;
     if (flow->waiting == 0)
         return -1;
-    for (int rank = 0; rank < flow->ranks; rank++) {
-        if (flow->far[rank].wants == 0 || flow->far[rank].wants > called)
+    for (int rank = ftc_sparse_next(&flow->far, 0); rank >= 0;
+         rank = ftc_sparse_next(&flow->far, rank + 1)) {
+        struct far *far = ftc_sparse_find(&flow->far, rank);
+        if (far->wants == 0 || far->wants > called)
             continue;
         *answer = encode(flow, ANSWER, called);
         if (*answer != NULL)
-            set_wants(flow, &flow->far[rank], 0);
+            set_wants(flow, far, 0);
         return rank;
     }
     return -1;
@@ -132,6 +143,10 @@ int ftc_flow_answer(struct ftc_flow *flow, uint64_t called, struct ftc_buffer **
 
 void ftc_flow_notice(struct ftc_flow *flow, int rank)
 {
-    set_wants(flow, &flow->far[rank], 0);
-    flow->far[rank].asked = 0; /* it will not answer */
+    struct far *far = ftc_sparse_find(&flow->far, rank);
+
+    if (far == NULL)
+        return;
+    set_wants(flow, far, 0);
+    far->asked = 0; /* it will not answer */
 }

@@ -30,8 +30,8 @@ int ftc_flow_ask(struct ftc_flow *flow, int rank, uint64_t wanted, struct ftc_bu
 /* The rank that was asked last, while it has not called as many; -1: it has. */
 int ftc_flow_awaited(const struct ftc_flow *flow);
 
-int ftc_flow_receive(struct ftc_flow *flow, int from,
-                     const struct ftc_buffer *message); /* FTC_ERR_PROTO */
+/* FTC_ERR_PROTO, FTC_ERR_NOMEM */
+int ftc_flow_receive(struct ftc_flow *flow, int from, const struct ftc_buffer *message);
 
 /* Makes the next answer that is due, now that this rank has called `called` operations. Returns the
  * rank to send it to, or -1 if no answer is due. *answer is NULL if there is no memory for it. */
