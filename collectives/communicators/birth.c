@@ -86,7 +86,7 @@ static int *list_members(const struct ftc_communicator *parent, const struct ftc
     if (place != NULL && job_rank != NULL) {
         qsort(place, (size_t)*count, sizeof(*place), compare_places);
         for (int i = 0; i < *count; i++)
-            job_rank[i] = parent->job_rank[place[i].rank];
+            job_rank[i] = ftc_communicator_in_job(parent, place[i].rank);
     } else {
         free(job_rank);
         job_rank = NULL;

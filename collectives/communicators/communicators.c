@@ -34,18 +34,14 @@ static void destroy_list(struct ftc_communicator **first)
 int ftc_communicators_new(struct ftc_communicators **out, int ranks, int self)
 {
     struct ftc_communicators *set = calloc(1, sizeof(*set));
-    int *job_rank = calloc((size_t)ranks, sizeof(*job_rank));
     struct ftc_communicator *world = NULL;
     int rc = FTC_ERR_NOMEM;
 
-    if (set == NULL || job_rank == NULL || ftc_set_init(&set->known, ranks) != 0)
+    if (set == NULL || ftc_set_init(&set->known, ranks) != 0)
         goto err;
-    for (int rank = 0; rank < ranks; rank++)
-        job_rank[rank] = rank;
     set->ranks = ranks;
     set->self = self;
-    rc = ftc_communicator_new(set, FTC_COMMUNICATOR_WORLD, ranks, job_rank, NULL, 0, &world);
-    job_rank = NULL;
+    rc = ftc_communicator_new(set, FTC_COMMUNICATOR_WORLD, ranks, NULL, NULL, 0, &world);
     if (rc != 0)
         goto err;
     world->in_use = true;
@@ -53,7 +49,6 @@ int ftc_communicators_new(struct ftc_communicators **out, int ranks, int self)
     return 0;
 
 err:
-    free(job_rank);
     ftc_communicators_free(set);
     return rc;
 }
@@ -280,7 +275,7 @@ static int make_temporary(struct ftc_communicator *parent, int count, const int 
     if (job_rank == NULL)
         return FTC_ERR_NOMEM;
     for (int i = 0; i < count; i++)
-        job_rank[i] = parent->job_rank[ranks[i]];
+        job_rank[i] = ftc_communicator_in_job(parent, ranks[i]);
     number = (number & (FTC_COMMUNICATOR_REVOKED - 1)) | FTC_COMMUNICATOR_TEMPORARY;
     int rc = ftc_communicator_new(set, number, count, job_rank, NULL, 0, out);
     if (rc != 0)

@@ -173,7 +173,9 @@ uint64_t ftc_communicator_name(const struct ftc_communicator *c); /* its number 
 int ftc_communicator_size(const struct ftc_communicator *c);
 int ftc_communicator_self(const struct ftc_communicator *c);
 int ftc_communicator_job_rank(const struct ftc_communicator *c, int rank);
-const int *ftc_communicator_job_ranks(const struct ftc_communicator *c); /* of all its ranks */
+/* Those of all its ranks. NULL: no memory for the list of the world, which is made when it is first
+ * asked for. */
+const int *ftc_communicator_job_ranks(struct ftc_communicator *c);
 /* The rank in c of a job's rank; -1: it is no member. */
 int ftc_communicator_rank_of(const struct ftc_communicator *c, int job_rank);
 bool ftc_communicator_by_messages(const struct ftc_communicator *c); /* the opening refused */

@@ -53,7 +53,7 @@ static void add_communicator(const struct digest *d, const struct ftc_communicat
     add_number(d, c->number);
     add_number(d, (uint64_t)c->ranks);
     for (int rank = 0; rank < c->ranks; rank++)
-        add_number(d, (uint64_t)c->job_rank[rank]);
+        add_number(d, (uint64_t)ftc_communicator_in_job(c, rank));
     add_number(d, (uint64_t)c->called | (uint64_t)c->in_use << 1 | (uint64_t)c->by_messages << 2 |
                       (uint64_t)c->freed << 3 | (uint64_t)c->revoked << 4 | (uint64_t)c->told << 5 |
                       (uint64_t)c->left << 6);

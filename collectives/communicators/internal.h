@@ -42,7 +42,7 @@ struct ftc_communicator {
     struct ftc_communicators *set;
     uint64_t number;
     int ranks, self;
-    int *job_rank;         /* of each rank */
+    int *job_rank;         /* of each rank; NULL in the world, before somebody asks for the list */
     struct ftc_set agreed; /* G at first; of size 0 if it is empty */
     void *engine;          /* the engine's own */
     struct ftc_started *first, *last;
@@ -96,6 +96,11 @@ struct ftc_communicators {
     uint64_t events[FTC_COMMUNICATORS_EVENTS];
 };
 
+static inline int ftc_communicator_in_job(const struct ftc_communicator *c, int rank)
+{
+    return c->job_rank != NULL ? c->job_rank[rank] : rank;
+}
+
 static inline void ftc_communicators_note(struct ftc_communicators *set,
                                           enum ftc_communicators_event event)
 {
@@ -118,7 +123,8 @@ int ftc_communicator_put(struct ftc_communicator *c, enum ftc_communicators_outp
                          uint64_t ticket);
 
 /* table.c */
-/* Makes a communicator. It owns `job_rank` from now on, also if this fails. `agreed` is a set of
+/* Makes a communicator. It owns `job_rank` from now on, also if this fails; NULL: it is the world,
+ * where a rank is that of the job. `agreed` is a set of
  * its ranks; NULL: empty. `spare` is that of the output BEGIN. */
 int ftc_communicator_new(struct ftc_communicators *set, uint64_t number, int ranks, int *job_rank,
                          const struct ftc_set *agreed, uint64_t spare,

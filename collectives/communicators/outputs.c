@@ -76,6 +76,6 @@ int ftc_communicator_say_all(struct ftc_communicator *c, enum ftc_communicator_w
 
     for (int rank = 0; rc == 0 && rank < c->ranks; rank++)
         if (rank != c->self)
-            rc = ftc_communicators_say(c->set, c->number, c->job_rank[rank], word);
+            rc = ftc_communicators_say(c->set, c->number, ftc_communicator_in_job(c, rank), word);
     return rc;
 }

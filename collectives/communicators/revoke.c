@@ -41,7 +41,8 @@ static int next_live(const struct ftc_communicator *c, int rank)
 
 static int say_revoke(struct ftc_communicator *c, int rank)
 {
-    return ftc_communicators_say(c->set, c->number, c->job_rank[rank], FTC_WORD_REVOKE);
+    return ftc_communicators_say(c->set, c->number, ftc_communicator_in_job(c, rank),
+                                 FTC_WORD_REVOKE);
 }
 
 /* How many steps along the ring of those that live this rank comes after `teller`. */
@@ -206,11 +207,11 @@ static int lose(struct ftc_communicator *c, int rank)
     int rc = ftc_communicator_revoke_again(c);
     if (rc != 0 || FTC_COMMUNICATORS_MUTATED(LOST_AWAITED))
         return rc;
-    return ftc_communicators_put(c->set,
-                                 &(struct ftc_communicators_output){.kind = FTC_COMMUNICATORS_LOST,
-                                                                    .number = c->number,
-                                                                    .communicator = c,
-                                                                    .rank = c->job_rank[rank]});
+    return ftc_communicators_put(
+        c->set, &(struct ftc_communicators_output){.kind = FTC_COMMUNICATORS_LOST,
+                                                   .number = c->number,
+                                                   .communicator = c,
+                                                   .rank = ftc_communicator_in_job(c, rank)});
 }
 
 int ftc_communicator_take_gone(struct ftc_communicator *c, int rank)

@@ -7,7 +7,8 @@
 
 bool ftc_communicator_knows_failed(const struct ftc_communicator *c, int rank)
 {
-    return ftc_set_has(&c->set->known, c->job_rank[rank]) || ftc_set_has(&c->lost, rank);
+    return ftc_set_has(&c->set->known, ftc_communicator_in_job(c, rank)) ||
+           ftc_set_has(&c->lost, rank);
 }
 
 static void append(struct ftc_communicators *set, struct ftc_communicator *c)
@@ -103,16 +104,21 @@ int ftc_communicator_self(const struct ftc_communicator *c)
 
 int ftc_communicator_job_rank(const struct ftc_communicator *c, int rank)
 {
-    return c->job_rank[rank];
+    return ftc_communicator_in_job(c, rank);
 }
 
-const int *ftc_communicator_job_ranks(const struct ftc_communicator *c)
+const int *ftc_communicator_job_ranks(struct ftc_communicator *c)
 {
+    if (c->job_rank == NULL && (c->job_rank = calloc((size_t)c->ranks, sizeof(int))) != NULL)
+        for (int rank = 0; rank < c->ranks; rank++)
+            c->job_rank[rank] = rank;
     return c->job_rank;
 }
 
 int ftc_communicator_rank_of(const struct ftc_communicator *c, int job_rank)
 {
+    if (c->job_rank == NULL)
+        return job_rank < c->ranks ? job_rank : -1;
     for (int rank = 0; rank < c->ranks; rank++)
         if (c->job_rank[rank] == job_rank)
             return rank;

@@ -50,7 +50,9 @@ struct ftc_large {
     int attempt; /* number of the attempt in this call, from 0 */
     uint64_t op;
     struct ftc_epoch epoch;
-    int *rank, *place; /* rank[i]: the i-th one of the exchange; place[r]: of rank r, or -1 */
+    /* rank[i]: the i-th one of the exchange; place[r]: of rank r, or -1. Both are made by the first
+     * attempt: NULL before. */
+    int *rank, *place;
     int places;
     struct ftc_large_exchange *exchange;
     struct ftc_set failed;       /* all ranks that commits have named */
@@ -76,17 +78,15 @@ int ftc_large_create(struct ftc_large **out, const struct ftc_large_settings *se
     if (large != NULL) {
         large->set = *settings;
         large->last = &large->first;
-        large->rank = calloc(2 * (size_t)settings->ranks, sizeof(int));
         large->contribution = malloc(contribution_size(large));
     }
-    if (large == NULL || large->rank == NULL || large->contribution == NULL ||
+    if (large == NULL || large->contribution == NULL ||
         ftc_set_init(&large->failed, settings->ranks) != FTC_SUCCESS ||
         ftc_set_init(&large->named, settings->ranks) != FTC_SUCCESS) {
         ftc_large_destroy(large);
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks",
                              settings->ranks);
     }
-    large->place = large->rank + settings->ranks;
     *out = large;
     return FTC_SUCCESS;
 }
@@ -364,6 +364,17 @@ void ftc_large_notice(struct ftc_large *large, int rank)
 
 /* --- attempts --- */
 
+static int make_places(struct ftc_large *large)
+{
+    if (large->rank == NULL)
+        large->rank = calloc(2 * (size_t)large->set.ranks, sizeof(int));
+    if (large->rank == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for an exchange among %d ranks",
+                             large->set.ranks);
+    large->place = large->rank + large->set.ranks;
+    return FTC_SUCCESS;
+}
+
 static void place_ranks(struct ftc_large *large, const struct ftc_set *agreed,
                         const struct ftc_set *known)
 {
@@ -417,6 +428,9 @@ int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now,
                     const struct ftc_set *agreed, const struct ftc_set *known)
 {
     assert(large->call != NULL && large->state == FTC_LARGE_IDLE);
+    int rc = make_places(large);
+    if (rc != FTC_SUCCESS)
+        return rc;
     large->op = now->op;
     large->epoch = now->epoch;
     large->counters.attempts++;
@@ -425,7 +439,7 @@ int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now,
         large->state = FTC_LARGE_TORN;
         return FTC_SUCCESS;
     }
-    int rc = create_exchange(large);
+    rc = create_exchange(large);
     if (rc == FTC_SUCCESS)
         settle_state(large, known);
     return rc;

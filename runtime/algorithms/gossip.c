@@ -46,10 +46,8 @@ static int gossip_open(struct ftc_comm *comm)
     struct ftc_gossip_run *run = calloc(1, sizeof(*run));
 
     comm->gossip = run;
-    if (run == NULL || ftc_set_init(&run->heard, comm->size) != 0 ||
-        (run->rank = calloc(2 * (size_t)comm->size, sizeof(int))) == NULL)
+    if (run == NULL || ftc_set_init(&run->heard, comm->size) != 0)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
-    run->place = run->rank + comm->size;
     run->random = ftc_mix((uint64_t)comm->process->config.drill_seed) ^ (uint64_t)comm->rank << 32;
     return FTC_SUCCESS;
 }

@@ -21,7 +21,7 @@ struct ftc_gossip_run {
     struct ftc_set heard;       /* ranks that a message has come from */
     struct ftc_neighbourhood neighbourhood;
     /* The ranks that gossip are those of the view. rank[i] is the i-th of them. place[r] is the
-     * index of rank r among them; -1: r does not take part. */
+     * index of rank r among them; -1: r does not take part. Both are made by the first gossip. */
     int *rank, *place;
     int places;        /* how many ranks gossip */
     bool frozen;       /* messages that come are kept for later */

@@ -168,6 +168,18 @@ static const struct ftc_set *agreed_failed(const struct ftc_comm *comm)
                                : ftc_member_agreed_failed(comm->member);
 }
 
+static int make_places(struct ftc_comm *comm)
+{
+    struct ftc_gossip_run *run = comm->gossip;
+
+    if (run->rank == NULL)
+        run->rank = calloc(2 * (size_t)comm->size, sizeof(int));
+    if (run->rank == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for gossip among %d ranks", comm->size);
+    run->place = run->rank + comm->size;
+    return FTC_SUCCESS;
+}
+
 /* The ranks that are not in `failed`, a set that all agree on, gossip with each other. */
 static void place_ranks(struct ftc_comm *comm, const struct ftc_set *failed)
 {
@@ -515,7 +527,9 @@ static int aggregate(struct aggregation *a, const double *input, double *recv)
 
     ftc_call_enter(comm);
     ftc_publish_record(comm);
-    int rc = take_input(a, input);
+    int rc = make_places(comm);
+    if (rc == FTC_SUCCESS)
+        rc = take_input(a, input);
     if (rc == FTC_SUCCESS) {
         reset_report(a);
         ftc_comm_leave_board(comm);

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cpu.h"
@@ -85,8 +86,8 @@ static void report_integrity(const ftc_comm *comm, const struct ftc_finished *la
     report->integrity =
         ftc_integrity_name(messages ? comm->process->config.integrity : FTC_INTEGRITY_NONE);
     report->compared = (int)last->report.compared;
-    report->corrupt_count = comm->report_corrupt_count;
-    report->corrupt = comm->report_corrupt;
+    report->corrupt_count = comm->report_corrupt.count;
+    report->corrupt = comm->report_corrupt.rank;
 }
 
 static const char *algorithm_of(const struct ftc_comm *comm, const struct ftc_finished *last)
@@ -98,37 +99,58 @@ static const char *algorithm_of(const struct ftc_comm *comm, const struct ftc_fi
     return ftc_choice_name(ran(comm, last));
 }
 
+/* The list of a set grows to as many ranks as it has held at most. It does not move before a later
+ * operation has a larger set. */
+FTC_HOT static int list_ranks(struct ftc_rank_list *list, const struct ftc_set *set)
+{
+    int count = list->room < set->size ? ftc_set_count(set) : 0;
+
+    if (count > list->room) {
+        int *grown = realloc(list->rank, (size_t)count * sizeof(*grown));
+        if (grown == NULL)
+            return ftc_error_set(FTC_ERR_NOMEM, "no memory for a list of %d ranks", count);
+        list->rank = grown;
+        list->room = count;
+    }
+    list->count = ftc_set_list(set, list->rank);
+    return FTC_SUCCESS;
+}
+
 /* Without the lock, if the operation was on the board and nothing is under way: no other thread
  * changes its failed set then. */
-FTC_HOT static void report_failed(struct ftc_comm *comm, ftc_report *report)
+FTC_HOT static int report_failed(struct ftc_comm *comm, ftc_report *report)
 {
     bool locked =
         comm->board == NULL || atomic_load_explicit(&comm->detour, memory_order_acquire) != 0;
 
     if (locked)
         ftc_turn_lock(comm->process);
-    comm->report_count = ftc_set_list(ftc_finished_failed(comm), comm->report_failed);
+    int rc = list_ranks(&comm->report_failed, ftc_finished_failed(comm));
     if (locked)
         ftc_turn_unlock(comm->process);
-    report->failed_count = comm->report_count;
-    report->failed = comm->report_failed;
+    report->failed_count = comm->report_failed.count;
+    report->failed = comm->report_failed.rank;
+    return rc;
 }
 
 /* Copies only as much as the caller's struct holds: that of an older program may be shorter. */
-static void report_all(struct ftc_comm *comm, ftc_report *report)
+static int report_all(struct ftc_comm *comm, ftc_report *report)
 {
     struct ftc_finished last;
     size_t size = report->struct_size;
 
     ftc_turn_lock(comm->process);
     ftc_finished_look(comm, &last);
-    comm->report_count = ftc_set_list(last.report.failed, comm->report_failed);
-    comm->report_corrupt_count =
-        last.report.compared > 0 ? ftc_set_list(last.report.wrong, comm->report_corrupt) : 0;
+    int rc = list_ranks(&comm->report_failed, last.report.failed);
+    comm->report_corrupt.count = 0;
+    if (rc == FTC_SUCCESS && last.report.compared > 0)
+        rc = list_ranks(&comm->report_corrupt, last.report.wrong);
     ftc_turn_unlock(comm->process);
+    if (rc != FTC_SUCCESS)
+        return rc;
     ftc_report full = {.struct_size = size,
-                       .failed_count = comm->report_count,
-                       .failed = comm->report_failed,
+                       .failed_count = comm->report_failed.count,
+                       .failed = comm->report_failed.rank,
                        .ballots = last.report.ballots,
                        .retries = last.report.retries,
                        .algorithm = algorithm_of(comm, &last),
@@ -137,6 +159,7 @@ static void report_all(struct ftc_comm *comm, ftc_report *report)
     report_spread(comm, &last, &full);
     report_integrity(comm, &last, &full);
     memcpy(report, &full, size < sizeof(full) ? size : sizeof(full));
+    return FTC_SUCCESS;
 }
 
 /* A caller that wants the failed set alone, after each operation, does not wait for the rest. */
@@ -147,10 +170,10 @@ FTC_HOT FTC_API int ftc_last_report(const ftc_comm *comm, ftc_report *report)
     if (rc != FTC_SUCCESS)
         return rc;
     if (report->struct_size == offsetof(ftc_report, ballots))
-        report_failed((ftc_comm *)comm, report);
+        rc = report_failed((ftc_comm *)comm, report);
     else
-        report_all((ftc_comm *)comm, report);
-    return ftc_call_end(comm, FTC_SUCCESS);
+        rc = report_all((ftc_comm *)comm, report);
+    return ftc_call_end(comm, rc);
 }
 
 /* The same for the last gossip. */

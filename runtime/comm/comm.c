@@ -17,6 +17,8 @@
 #include "runtime/comm/ranks.h"
 #include "runtime/process/progress.h"
 
+#define LIST_ROOM 4
+
 /* *in_rows: the ranks of each node follow one another. */
 static int count_nodes(const struct ftc_comm *comm, bool *in_rows)
 {
@@ -192,7 +194,6 @@ int ftc_comm_open_agreements(struct ftc_comm *comm, const struct ftc_algorithm *
         .number = comm->number | FTC_COMMUNICATOR_REVOKED,
         .rank = comm->rank,
         .size = comm->size,
-        .job_ranks = ftc_communicator_job_ranks(comm->communicator),
         .by_messages = true,
         .agrees = true,
         .communicator = comm->communicator,
@@ -200,6 +201,9 @@ int ftc_comm_open_agreements(struct ftc_comm *comm, const struct ftc_algorithm *
 
     if (comm->agreements != NULL)
         return FTC_SUCCESS;
+    setup.job_ranks = ftc_communicator_job_ranks(comm->communicator);
+    if (setup.job_ranks == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
     int rc = ftc_comm_open(&comm->agreements, comm->process, &setup, algorithms);
     if (rc == FTC_SUCCESS)
         snprintf(comm->agreements->name, sizeof(comm->name), "%s", comm->name);
@@ -249,9 +253,19 @@ void ftc_comm_close(struct ftc_comm *comm)
     ftc_queue_free_spares(comm);
     ftc_finished_free(comm->finished);
     ftc_comm_drop_members(comm);
-    free(comm->report_failed);
-    free(comm->report_corrupt);
+    free(comm->report_failed.rank);
+    free(comm->report_corrupt.rank);
     free(comm);
+}
+
+/* Room for a few ranks. */
+static int make_list(struct ftc_rank_list *list, int ranks)
+{
+    list->room = ranks < LIST_ROOM ? ranks : LIST_ROOM;
+    list->rank = calloc((size_t)list->room, sizeof(*list->rank));
+    return list->rank != NULL
+               ? FTC_SUCCESS
+               : ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
 }
 
 static int build(struct ftc_comm *comm, const struct ftc_comm_setup *setup)
@@ -263,10 +277,10 @@ static int build(struct ftc_comm *comm, const struct ftc_comm_setup *setup)
         rc = ftc_snapshot_init(&comm->snapshot, comm->size);
     if (rc == 0 && setup->agreed != NULL)
         ftc_snapshot_global(&comm->snapshot, setup->agreed);
-    comm->report_failed = calloc((size_t)comm->size, sizeof(int));
-    comm->report_corrupt = calloc((size_t)comm->size, sizeof(int));
-    if (rc == 0 && (comm->report_failed == NULL || comm->report_corrupt == NULL))
-        rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", comm->size);
+    if (rc == 0)
+        rc = make_list(&comm->report_failed, comm->size);
+    if (rc == 0)
+        rc = make_list(&comm->report_corrupt, comm->size);
     if (rc == 0)
         rc = choose_settings(comm, setup->by_messages, setup->agrees);
     if (rc == 0)

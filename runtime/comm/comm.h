@@ -95,6 +95,11 @@ struct ftc_started_call {
     bool unrecognized;
 };
 
+/* A list of ranks, which has grown to as many as it has held at most. */
+struct ftc_rank_list {
+    int *rank, count, room;
+};
+
 struct ftc_comm {
     struct ftc_driven driven; /* the first member: the process drives the communicator by it */
     struct ftc_process *process;
@@ -205,9 +210,7 @@ struct ftc_comm {
     struct ftc_queued_operation *spare; /* requests to be used again (queue.h) */
     int spares;
     struct ftc_finished *finished; /* if FTC_DETOUR_FINISHED is set; NULL: no memory yet */
-    /* What ftc_last_report() hands out. The arrays have `size` entries. */
-    int *report_failed, *report_corrupt;
-    int report_count, report_corrupt_count;
+    struct ftc_rank_list report_failed, report_corrupt; /* that ftc_last_report() hands out */
 };
 
 static inline bool ftc_comm_is_revoked(const struct ftc_comm *comm)

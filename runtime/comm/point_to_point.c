@@ -123,7 +123,7 @@ static enum ftc_copied copy_from_peer(struct ftc_comm *comm, const struct ftc_ma
     int job_rank = ftc_comm_job_rank(comm, copy->rank);
     bool marked = false;
 
-    if (!may_copy(comm, copy->rank) || comm->passing->peers.pid[job_rank] <= 0)
+    if (!may_copy(comm, copy->rank) || ftc_peer_pid(&comm->passing->peers, job_rank) <= 0)
         return FTC_COPY_REFUSED;
     if (ftc_comm_is_declared(comm, copy->rank))
         return FTC_COPY_NOBODY;

@@ -2,7 +2,6 @@
 #include "runtime/process/peer_memory.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
@@ -48,13 +47,16 @@ static const char *why_not(const struct ftc_process *process, int rank)
     return NULL;
 }
 
-static bool make_room(struct ftc_process *process, struct ftc_peers *peers)
+static pid_t *make_room(struct ftc_process *process, struct ftc_peers *peers, int rank)
 {
-    if (peers->pid == NULL)
-        peers->pid = calloc((size_t)ftc_segment_ranks(process->segment), sizeof(*peers->pid));
-    if (peers->pid == NULL)
+    pid_t *pid = NULL;
+
+    if (peers->pid.size > 0 ||
+        ftc_sparse_init(&peers->pid, ftc_segment_ranks(process->segment), sizeof(pid_t)) == 0)
+        pid = ftc_sparse_make(&peers->pid, rank);
+    if (pid == NULL)
         FTC_LOG(&process->log, FTC_LOG_INFO, "no memory for the pids of other ranks");
-    return peers->pid != NULL;
+    return pid;
 }
 
 static bool look_for(struct ftc_process *process, struct ftc_peers *peers, int rank)
@@ -66,27 +68,26 @@ static bool look_for(struct ftc_process *process, struct ftc_peers *peers, int r
                 "no copies between this process's memory and rank %d's: %s", rank, why);
         return false;
     }
-    if (!make_room(process, peers))
+    pid_t *pid = make_room(process, peers, rank);
+    if (pid == NULL)
         return false;
     if (!peers->admitted)
         admit((pid_t)ftc_segment_header(process->segment)->launcher_pid);
     peers->admitted = true;
-    peers->pid[rank] = find_process(process, rank);
+    *pid = find_process(process, rank);
     FTC_LOG(&process->log, FTC_LOG_DEBUG,
-            "large values go straight to and from rank %d's memory, pid %d", rank,
-            (int)peers->pid[rank]);
+            "large values go straight to and from rank %d's memory, pid %d", rank, (int)*pid);
     return true;
 }
 
 bool ftc_peer_allow(struct ftc_process *process, struct ftc_peers *peers, int rank)
 {
-    return (peers->pid != NULL && peers->pid[rank] > 0) || look_for(process, peers, rank);
+    return ftc_peer_pid(peers, rank) > 0 || look_for(process, peers, rank);
 }
 
 void ftc_peers_free(struct ftc_peers *peers)
 {
-    free(peers->pid);
-    peers->pid = NULL;
+    ftc_sparse_fini(&peers->pid);
 }
 
 typedef ssize_t transfer(pid_t pid, const struct iovec *local, unsigned long locals,
@@ -111,7 +112,7 @@ static enum ftc_board_copied copy(transfer *call, const struct ftc_process *proc
                                   const struct ftc_peers *peers, int rank, char *own,
                                   uint64_t address, size_t size)
 {
-    pid_t pid = peers->pid[rank];
+    pid_t pid = ftc_peer_pid(peers, rank);
 
     if (pid <= 0)
         return FTC_NOBODY_THERE;
@@ -149,7 +150,7 @@ enum ftc_board_copied ftc_peer_copy_and_word(struct ftc_process *process,
     const struct iovec local[] = {{to, size}, {word, sizeof(*word)}};
     const struct iovec remote[] = {{(void *)(uintptr_t)address, size},
                                    {(void *)(uintptr_t)word_address, sizeof(*word)}};
-    pid_t pid = peers->pid[rank];
+    pid_t pid = ftc_peer_pid(peers, rank);
 
     *taken = false;
     if (!READS_IN_ORDER || pid <= 0)

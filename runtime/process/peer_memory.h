@@ -3,15 +3,24 @@
 #ifndef FTC_RUNTIME_PROCESS_PEER_MEMORY_H
 #define FTC_RUNTIME_PROCESS_PEER_MEMORY_H
 
+#include "base/sparse.h"
 #include "node/board/board.h"
 #include "runtime/process/process.h"
 
 /* The ranks between whose memory and ours data is copied. A thread that runs a board has its own.
  * All zero at first. */
 struct ftc_peers {
-    bool admitted; /* the others may copy from and to this process */
-    pid_t *pid;    /* of each rank of the job; 0: not known. NULL: none is known */
+    bool admitted;         /* the others may copy from and to this process */
+    struct ftc_sparse pid; /* of ranks of the job: pid_t; 0: not known. Of size 0: none is known */
 };
+
+/* 0: not known */
+static inline pid_t ftc_peer_pid(const struct ftc_peers *peers, int rank)
+{
+    const pid_t *pid = peers->pid.size > 0 ? ftc_sparse_find(&peers->pid, rank) : NULL;
+
+    return pid != NULL ? *pid : 0;
+}
 
 /* Allows `rank` to copy from and to this process. False if copies in either direction are
  * impossible, as far as this can be known before the first copy: the settings forbid them, or the
