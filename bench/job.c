@@ -90,6 +90,11 @@ struct ftc_slot *job_slot(const struct job *job, int rank)
     return ftc_segment_slot(job->segment, rank);
 }
 
+struct ftc_standing *job_standing(const struct job *job, int rank)
+{
+    return ftc_segment_standing(job->segment, rank);
+}
+
 bool job_failed(const struct job *job, int rank)
 {
     return ftc_segment_failed(job->segment, rank);
@@ -97,10 +102,10 @@ bool job_failed(const struct job *job, int rank)
 
 pid_t job_pid(const struct job *job, int rank)
 {
-    struct ftc_slot *slot = job_slot(job, rank);
-    return atomic_load_explicit(&slot->phase, memory_order_acquire) == FTC_PHASE_SPAWNED
+    struct ftc_standing *standing = job_standing(job, rank);
+    return atomic_load_explicit(&standing->phase, memory_order_acquire) == FTC_PHASE_SPAWNED
                ? 0
-               : (pid_t)atomic_load(&slot->pid);
+               : (pid_t)atomic_load(&standing->pid);
 }
 
 void job_await_operations(struct job *job, uint64_t operations, int limit_s)

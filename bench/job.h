@@ -29,6 +29,7 @@ void job_start(struct job *job, int ranks, const char *const words[], bool quiet
 void job_await_operations(struct job *job, uint64_t operations, int limit_s);
 
 struct ftc_slot *job_slot(const struct job *job, int rank);
+struct ftc_standing *job_standing(const struct job *job, int rank);
 bool job_failed(const struct job *job, int rank);
 pid_t job_pid(const struct job *job, int rank); /* the process that joined */
 

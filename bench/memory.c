@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     int ranks = argc > 1 ? atoi(argv[1]) : 512;
     double limit_mib = argc > 2 ? atof(argv[2]) : 1e9;
     struct job job;
-    if (ranks < 1 || ranks > FTC_NODE_MAX_RANKS)
+    if (ranks < 1 || ranks > FTC_NODE_MAX_LOCAL)
         return 2;
     job_start(&job, ranks, empty, true);
     await_ready(&job);

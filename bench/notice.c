@@ -60,7 +60,7 @@ static void kill_one(struct job *job, uint32_t failures, uint64_t *state, struct
         if (rank == victim || job_failed(job, rank))
             continue;
         uint64_t noticed = await_notice(job, rank, failures);
-        declared = atomic_load(&job_slot(job, victim)->declared_ns);
+        declared = atomic_load(&job_standing(job, victim)->declared_ns);
         samples->spread_ms[samples->notices] = ((double)noticed - (double)declared) / 1e6;
         samples->notice_ms[samples->notices++] = (double)(noticed - start) / 1e6;
     }
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 {
     static const char *const modes[] = {"reduce", "pace", "sleep", "compute"};
     int ranks = argc > 1 ? atoi(argv[1]) : 64, kills = argc > 2 ? atoi(argv[2]) : 25;
-    if (ranks < 2 || ranks > FTC_NODE_MAX_RANKS || kills < 1 || kills >= ranks) {
+    if (ranks < 2 || ranks > FTC_NODE_MAX_LOCAL || kills < 1 || kills >= ranks) {
         fprintf(stderr, "usage: notice [RANKS [KILLS]], KILLS less than RANKS\n");
         return 2;
     }

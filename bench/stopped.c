@@ -25,7 +25,6 @@ struct plan {
 
 static double stop_one(struct job *job, int victim)
 {
-    struct ftc_slot *slot = job_slot(job, victim);
     uint64_t start = ftc_clock_now();
     if (kill(job_pid(job, victim), SIGSTOP) != 0)
         job_die(job, "cannot stop rank %d: %m", victim);
@@ -35,7 +34,7 @@ static double stop_one(struct job *job, int victim)
                     LIMIT_S);
         job_nap(2000);
     }
-    return (double)(atomic_load(&slot->declared_ns) - start) / 1e6;
+    return (double)(atomic_load(&job_standing(job, victim)->declared_ns) - start) / 1e6;
 }
 
 /* Check that the survivors finish operations that they called after the death. */

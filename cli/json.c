@@ -224,8 +224,8 @@ static json_t *rank_json(const struct ftc_job_status *status, int i)
         "carriers", carriers_json(rank),                                                          //
         "failure", rank->state == FTC_STATUS_FAILED ? failure_json(&rank->failure) : json_null(), //
         "ended", gone ? json_string(ftc_status_ended(rank->wait_status, ended)) : json_null(),    //
-        "known", set_json(&rank->known),                                                          //
-        "agreed", set_json(&rank->agreed),                                                        //
+        "known", rank->has_sets ? set_json(&rank->known) : json_null(),                           //
+        "agreed", rank->has_sets ? set_json(&rank->agreed) : json_null(),                         //
         "stack", stack_json(status, i),                                                           //
         "history", history_json(status, i));
 }

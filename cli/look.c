@@ -183,29 +183,38 @@ static void look_set(struct ftc_set *set, _Atomic uint64_t *row)
         ftc_set_add_word(set, i, LOAD(row[i]));
 }
 
-static void look_failure(const struct ftc_job_status *status, struct ftc_slot *slot,
+static void look_failure(const struct ftc_job_status *status, struct ftc_standing *standing,
                          struct ftc_status_failure *failure)
 {
-    uint64_t declared = LOAD(slot->declared_ns), suspected = LOAD(slot->suspected_ns);
-    failure->cause = enum_or_bad(LOAD(slot->cause), FTC_CAUSES);
-    failure->detail = LOAD(slot->detail);
-    failure->seen_by = rank_or_bad(status, LOAD(slot->seen_by));
+    uint64_t declared = LOAD(standing->declared_ns), suspected = LOAD(standing->suspected_ns);
+    failure->cause = enum_or_bad(LOAD(standing->cause), FTC_CAUSES);
+    failure->detail = LOAD(standing->detail);
+    failure->seen_by = rank_or_bad(status, LOAD(standing->seen_by));
     failure->age_ns = age(status->now_ns, declared);
     failure->declared_after_ns = age(declared, suspected);
 }
 
+/* Was it started? Of a rank of another node that is known from what it shows. */
+static bool is_spawned(struct ftc_segment *segment, int rank)
+{
+    struct ftc_shown *shown;
+
+    if (ftc_segment_is_local(segment, rank))
+        return LOAD(ftc_segment_slot(segment, rank)->child_pid) != 0;
+    shown = ftc_segment_shown(segment, rank);
+    return shown != NULL && LOAD(shown->spawned_ns) != 0;
+}
+
 static enum ftc_status_state look_state(struct ftc_segment *segment, int rank)
 {
-    struct ftc_slot *slot = ftc_segment_slot(segment, rank);
+    struct ftc_standing *standing = ftc_segment_standing(segment, rank);
     if (ftc_segment_failed(segment, rank))
         return FTC_STATUS_FAILED;
-    if (atomic_load_explicit(&slot->ended, memory_order_acquire) != 0)
+    if (atomic_load_explicit(&standing->ended, memory_order_acquire) != 0)
         return FTC_STATUS_ENDED;
-    switch (atomic_load_explicit(&slot->phase, memory_order_acquire)) {
+    switch (atomic_load_explicit(&standing->phase, memory_order_acquire)) {
     case FTC_PHASE_SPAWNED:
-        /* A rank of another node has a time here, but no process. */
-        return LOAD(slot->child_pid) != 0 || LOAD(slot->spawned_ns) != 0 ? FTC_STATUS_SPAWNED
-                                                                         : FTC_STATUS_WAITING;
+        return is_spawned(segment, rank) ? FTC_STATUS_SPAWNED : FTC_STATUS_WAITING;
     case FTC_PHASE_JOINED:
         return FTC_STATUS_JOINED;
     case FTC_PHASE_FINALIZED:
@@ -268,51 +277,103 @@ static void look_carriers(struct ftc_job_status *status, struct ftc_status_rank 
 }
 
 /* Take the process that joined, or else the child of the launcher. */
-static void look_process(struct ftc_status_rank *rank, struct ftc_slot *slot)
+static void look_process(struct ftc_status_rank *rank, struct ftc_standing *standing,
+                         struct ftc_slot *slot)
 {
-    int32_t joined = LOAD(slot->pid), child = LOAD(slot->child_pid);
+    int32_t joined = LOAD(standing->pid), child = LOAD(slot->child_pid);
 
     rank->pid = joined > 0 ? joined : child > 0 ? child : 0;
     rank->pid_start = joined > 0 ? LOAD(slot->pid_start) : LOAD(slot->child_start);
 }
 
-static void look_rank(struct ftc_job_status *status, struct ftc_segment *segment, int i)
+/* What only the slot of a rank of this node has. */
+static void look_slot(struct ftc_job_status *status, struct ftc_segment *segment, int i)
 {
     struct ftc_slot *slot = ftc_segment_slot(segment, i);
     struct ftc_status_rank *rank = &status->rank[i];
 
-    rank->state = look_state(segment, i);
-    rank->node = ftc_segment_node_of(segment, i);
     look_carriers(status, rank, slot);
-    look_process(rank, slot);
-    rank->wait_status = LOAD(slot->wait_status);
-    rank->joined_age_ns = age(status->now_ns, LOAD(slot->joined_ns));
+    look_process(rank, ftc_segment_standing(segment, i), slot);
     rank->called = atomic_load_explicit(&slot->called, memory_order_acquire);
     look_counters(rank, &slot->counters);
     rank->suspicions = LOAD(slot->suspicions);
     rank->fencings = LOAD(slot->fencings);
     rank->heartbeat_seen = LOAD(slot->heartbeat);
+}
+
+/* What the agent of another node has told of its rank. */
+static void look_shown(struct ftc_segment *segment, int i, struct ftc_status_rank *rank)
+{
+    struct ftc_shown *shown = ftc_segment_shown(segment, i);
+    int32_t joined = LOAD(ftc_segment_standing(segment, i)->pid);
+
+    rank->pid = joined > 0 ? joined : 0;
+    if (shown == NULL)
+        return;
+    rank->called = atomic_load_explicit(&shown->called, memory_order_acquire);
+    rank->returned = LOAD(shown->operations);
+    rank->heartbeat_seen = LOAD(shown->heartbeat);
+}
+
+/* A rank of which nothing has been told does nothing, as far as is known. */
+static void look_calls(struct ftc_job_status *status, struct ftc_segment *segment, int i)
+{
+    struct ftc_status_rank *rank = &status->rank[i];
     struct ftc_status_activity before = rank->activity;
-    look_activity(status, &slot->activity, &rank->activity);
+    struct ftc_activity nothing = {.waits_for = -1, .root = -1},
+                        *activity = ftc_segment_activity(segment, i);
+
+    look_activity(status, activity != NULL ? activity : &nothing, &rank->activity);
     infer_call(rank);
     look_wait(status, rank, &before);
+    rank->has_sets = ftc_segment_known_row(segment, i) != NULL;
+    if (!rank->has_sets)
+        return;
     look_set(&rank->known, ftc_segment_known_row(segment, i));
     look_set(&rank->agreed, ftc_segment_agreed_row(segment, i));
+}
+
+static void look_rank(struct ftc_job_status *status, struct ftc_segment *segment, int i)
+{
+    struct ftc_standing *standing = ftc_segment_standing(segment, i);
+    struct ftc_status_rank *rank = &status->rank[i];
+
+    rank->state = look_state(segment, i);
+    rank->listed = false;
+    rank->node = ftc_segment_node_of(segment, i);
+    rank->wait_status = LOAD(standing->wait_status);
+    rank->joined_age_ns = age(status->now_ns, LOAD(standing->joined_ns));
+    if (rank->node == status->own_node)
+        look_slot(status, segment, i);
+    else
+        look_shown(segment, i, rank);
+    look_calls(status, segment, i);
     if (rank->state == FTC_STATUS_FAILED)
-        look_failure(status, slot, &rank->failure);
+        look_failure(status, standing, &rank->failure);
 
     rank->pulse = FTC_PULSE_NONE;
     /* Heartbeats of other nodes arrive too rarely to say anything. */
     if (ftc_status_live(rank) && rank->node == status->own_node) {
-        look_beat(&status->beat[i], slot, status->now_ns);
+        look_beat(&status->beat[i], ftc_segment_slot(segment, i), status->now_ns);
         rank->heartbeat = status->beat[i].heartbeat;
         rank->still_ns = status->now_ns - status->beat[i].changed_ns;
         rank->pulse = judge_beat(status, &status->beat[i]);
     }
 }
 
-/* The log has the order of the declarations. A launcher that died after it had written the slot and
- * before it wrote the log leaves a failure out of the log. Such failures are added at the end. */
+/* List it once, and not if it was declared after this look had read its standing. */
+static void list_failure(struct ftc_job_status *status, int rank)
+{
+    struct ftc_status_rank *at = &status->rank[rank];
+
+    if (at->state == FTC_STATUS_FAILED && !at->listed)
+        status->failed[status->failures++] = rank;
+    at->listed = true;
+}
+
+/* The log has the order of the declarations. A launcher that died after it had written the standing
+ * and before it wrote the log leaves a failure out of the log. Such failures are added at the
+ * end. */
 static void look_failures(struct ftc_job_status *status, struct ftc_segment *segment)
 {
     uint32_t cursor = 0;
@@ -321,21 +382,10 @@ static void look_failures(struct ftc_job_status *status, struct ftc_segment *seg
         int rank = ftc_segment_next_failure(segment, &cursor);
         if (rank < 0 || rank >= status->ranks)
             break;
-        bool again = status->rank[rank].state !=
-                     FTC_STATUS_FAILED; /* declared after this look had read its slot */
-        for (int i = 0; i < status->failures; i++)
-            again |= status->failed[i] == rank;
-        if (!again)
-            status->failed[status->failures++] = rank;
+        list_failure(status, rank);
     }
-    int logged = status->failures;
-    for (int rank = 0; rank < status->ranks; rank++) {
-        bool known = status->rank[rank].state != FTC_STATUS_FAILED;
-        for (int i = 0; i < logged; i++)
-            known |= status->failed[i] == rank;
-        if (!known)
-            status->failed[status->failures++] = rank;
-    }
+    for (int rank = 0; rank < status->ranks; rank++)
+        list_failure(status, rank);
 }
 
 static void look_nodes(struct ftc_job_status *status, struct ftc_segment *segment)

@@ -219,7 +219,7 @@ static void print_deadlocks(const struct ftc_job_status *status, FILE *out)
 /* The sets of a rank that has ended well stay valid. Those of a failed rank are of no use. */
 static bool has_sets(const struct ftc_status_rank *rank)
 {
-    return ftc_status_live(rank) || rank->state == FTC_STATUS_ENDED;
+    return rank->has_sets && (ftc_status_live(rank) || rank->state == FTC_STATUS_ENDED);
 }
 
 /* Collect in `who` the ranks from `rank` on that publish its set, and mark them in `done`. */
@@ -230,9 +230,9 @@ static void collect_same(const struct ftc_job_status *status, int rank, bool agr
     ftc_set_clear(who);
     for (int i = rank; i < status->ranks; i++) {
         const struct ftc_status_rank *other = &status->rank[i];
-        bool same = agreed ? ftc_set_equal(&first->agreed, &other->agreed)
-                           : ftc_set_equal(&first->known, &other->known);
-        if (same && has_sets(other)) {
+        bool same = has_sets(other) && (agreed ? ftc_set_equal(&first->agreed, &other->agreed)
+                                               : ftc_set_equal(&first->known, &other->known));
+        if (same) {
             ftc_set_add(who, i);
             ftc_set_add(done, i);
         }

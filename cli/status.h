@@ -92,6 +92,7 @@ struct ftc_status_node {
 
 struct ftc_status_rank {
     enum ftc_status_state state;
+    bool listed;        /* in ftc_job_status.failed, if it has failed */
     int node;           /* index in ftc_status.node */
     int pid;            /* 0: none */
     uint64_t pid_start; /* its start time; 0: unknown */
@@ -118,6 +119,7 @@ struct ftc_status_rank {
     struct ftc_status_activity activity;
     struct ftc_status_failure failure; /* valid if FAILED */
     struct ftc_set known, agreed;      /* L and G, as the rank has published them */
+    bool has_sets;                     /* these are known on this node */
     /* The time of the first look that saw this wait in this call; 0: it waits for no rank. */
     uint64_t wait_seen_ns;
 };

@@ -85,6 +85,10 @@ void ftc_watch_started(struct ftc_watch *watch, int rank, uint64_t now_ns)
     assert(entry->state == FTC_WATCH_ABSENT);
     entry->state = FTC_WATCH_ALIVE;
     entry->changed_ns = now_ns;
+    if (watch->first == watch->end || rank < watch->first)
+        watch->first = rank;
+    if (rank >= watch->end)
+        watch->end = rank + 1;
 }
 
 void ftc_watch_heartbeat(struct ftc_watch *watch, int rank, uint64_t heartbeat, uint64_t now_ns)
@@ -144,7 +148,7 @@ void ftc_watch_tick(struct ftc_watch *watch, uint64_t now_ns)
     watch->last_look_ns = now_ns;
     if (gap <= watch->period_ns)
         return;
-    for (int rank = 0; rank < watch->ranks; rank++) {
+    for (int rank = watch->first; rank < watch->end; rank++) {
         struct ftc_watch_entry *entry = &watch->entry[rank];
         move(&entry->changed_ns, gap - expected, now_ns);
         move(&entry->stopped_ns, gap - expected, now_ns);
@@ -165,7 +169,7 @@ static void judge(const struct ftc_watch *watch, struct ftc_watch_entry *entry, 
 
 int ftc_watch_next_to_fence(struct ftc_watch *watch, uint64_t now_ns)
 {
-    for (int rank = 0; rank < watch->ranks; rank++) {
+    for (int rank = watch->first; rank < watch->end; rank++) {
         struct ftc_watch_entry *entry = &watch->entry[rank];
         judge(watch, entry, now_ns);
         if (entry->state == FTC_WATCH_SUSPECTED && watch->fence) {

@@ -64,6 +64,7 @@ struct ftc_watch_entry {
 
 struct ftc_watch {
     int ranks;
+    int first, end; /* ranks that were started are among first .. end - 1 */
     uint64_t period_ns, timeout_ns;
     bool fence;
     bool ticked;           /* last_look_ns is valid */

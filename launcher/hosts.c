@@ -58,9 +58,9 @@ static int parse_slots(const char *host, const char *text, int *slots)
     char *end;
     long number = strtol(text, &end, 10);
 
-    if (end == text || *end != '\0' || number < 1 || number > FTC_NODE_MAX_RANKS)
+    if (end == text || *end != '\0' || number < 1 || number > FTC_NODE_MAX_LOCAL)
         return ftc_error_set(FTC_ERR_ARG, "host %s: '%s' is no number of slots; give 1 to %d", host,
-                             text, FTC_NODE_MAX_RANKS);
+                             text, FTC_NODE_MAX_LOCAL);
     *slots = (int)number;
     return FTC_SUCCESS;
 }

@@ -80,7 +80,7 @@ static int take_nodes(struct ftc_command *command, const char *value)
 
 static int take_ranks_per_node(struct ftc_command *command, const char *value)
 {
-    return parse_int("--ranks-per-node", value, 1, FTC_NODE_MAX_RANKS, &command->ranks_per_node);
+    return parse_int("--ranks-per-node", value, 1, FTC_NODE_MAX_LOCAL, &command->ranks_per_node);
 }
 
 static int add_assignment(struct ftc_command *command, const char *prefix, const char *text,

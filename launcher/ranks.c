@@ -29,9 +29,11 @@ int ftc_ranks_init(struct ftc_ranks *ranks, int count)
 
 void ftc_ranks_fini(struct ftc_ranks *ranks)
 {
-    for (int rank = 0; rank < ranks->count; rank++)
+    for (int rank = 0; rank < ranks->count; rank++) {
         if (ranks->at[rank].joined_fd >= 0)
             close(ranks->at[rank].joined_fd);
+        free(ranks->at[rank].counters);
+    }
     free(ranks->at);
     *ranks = (struct ftc_ranks){0};
 }
@@ -47,12 +49,30 @@ int ftc_ranks_find(const struct ftc_ranks *ranks, pid_t child)
 bool ftc_ranks_marked(struct ftc_ranks *ranks, struct ftc_segment *segment, int rank)
 {
     struct ftc_process *process = &ranks->at[rank];
-    const struct ftc_slot *slot = ftc_segment_slot(segment, rank);
+    const struct ftc_standing *standing = ftc_segment_standing(segment, rank);
 
     if (ftc_segment_is_local(segment, rank) &&
-        atomic_load_explicit(&slot->phase, memory_order_acquire) == FTC_PHASE_FINALIZED)
+        atomic_load_explicit(&standing->phase, memory_order_acquire) == FTC_PHASE_FINALIZED)
         process->marked = true;
     return process->marked;
+}
+
+void ftc_ranks_publish_start(struct ftc_segment *segment, int rank, pid_t pid, uint64_t start,
+                             uint64_t now_ns)
+{
+    struct ftc_slot *slot = ftc_segment_slot(segment, rank);
+
+    atomic_store_explicit(&slot->spawned_ns, now_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->child_start, start, memory_order_relaxed);
+    atomic_store_explicit(&slot->child_pid, pid, memory_order_release);
+}
+
+void ftc_ranks_publish_end(struct ftc_segment *segment, int rank, int status)
+{
+    struct ftc_standing *standing = ftc_segment_standing(segment, rank);
+
+    atomic_store_explicit(&standing->wait_status, status, memory_order_relaxed);
+    atomic_store_explicit(&standing->ended, 1, memory_order_release);
 }
 
 /* Does this process have the number of this rank? ftrun gives each rank its number in the

@@ -44,6 +44,9 @@ struct ftc_process {
     uint64_t stopped_ns;           /* when job control last stopped it */
     uint64_t ended_ns;
     uint32_t fencings;
+    /* Of a rank of another node that has ended: its counters (launcher/counters.h). NULL: none. */
+    unsigned char *counters;
+    uint32_t counters_size;
 };
 
 struct ftc_ranks {
@@ -59,6 +62,11 @@ void ftc_ranks_fini(struct ftc_ranks *ranks);
 /* Has `rank` set its mark of ftc_finalize()? A rank of this node shows it in its slot. For a rank
  * of another node the mirror has recorded it. */
 bool ftc_ranks_marked(struct ftc_ranks *ranks, struct ftc_segment *segment, int rank);
+
+/* Show the others that a rank of this node was started, or that its exit was seen. */
+void ftc_ranks_publish_start(struct ftc_segment *segment, int rank, pid_t pid, uint64_t start,
+                             uint64_t now_ns);
+void ftc_ranks_publish_end(struct ftc_segment *segment, int rank, int status);
 
 /* Can this process have joined as `rank`? The pid came out of shared memory: it may belong to
  * another rank, or to a process outside the job. A process that is gone can have joined if the

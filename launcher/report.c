@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "collectives/agreement/member.h"
 #include "collectives/message.h"
+#include "launcher/counters.h"
 #include "node/segment/chain.h"
 #include "node/segment/history.h"
 #include "runtime/choice/choice.h"
@@ -155,10 +156,10 @@ static json_t *make_history(const struct ftc_job_report *report, int rank)
 }
 
 /* The communicator of the last call in which the rank was seen. null: it was seen in none. */
-static json_t *make_communicator(struct ftc_slot *slot)
+static json_t *make_communicator(const struct ftc_activity *activity)
 {
-    const struct ftc_activity *activity = &slot->activity;
-    uint64_t number = atomic_load_explicit(&activity->communicator, memory_order_relaxed);
+    uint64_t number =
+        activity == NULL ? 0 : atomic_load_explicit(&activity->communicator, memory_order_relaxed);
     char digits[24], name[FTC_COMMUNICATOR_NAME];
 
     if (number == 0)
@@ -184,16 +185,56 @@ static void add_failure(json_t *object, const struct ftc_job_report *report, int
     json_object_set_new(object, "detection_ms",
                         span(ftc_verdict_began(report->verdict, rank), failure->declared_ns));
     json_object_set_new(object, "communicator",
-                        make_communicator(ftc_segment_slot(report->verdict->segment, rank)));
+                        make_communicator(ftc_segment_activity(report->verdict->segment, rank)));
     json_object_set_new(object, "history", make_history(report, rank));
+}
+
+/* The words of a rank of this node; NULL: it is of another one. */
+static struct ftc_slot *slot_of(const struct ftc_job_report *report, int rank)
+{
+    struct ftc_segment *segment = report->verdict->segment;
+
+    return ftc_segment_is_local(segment, rank) ? ftc_segment_slot(segment, rank) : NULL;
+}
+
+static int pid_of(const struct ftc_job_report *report, int rank, uint32_t phase)
+{
+    struct ftc_slot *slot = slot_of(report, rank);
+
+    if (phase == FTC_PHASE_SPAWNED)
+        return slot != NULL ? atomic_load(&slot->child_pid) : 0;
+    return atomic_load(&ftc_segment_standing(report->verdict->segment, rank)->pid);
+}
+
+/* `unpacked` holds those of a rank of another node, as its agent has told them. */
+static const struct ftc_counters *counters_of(const struct ftc_job_report *report, int rank,
+                                              struct ftc_counters *unpacked)
+{
+    const struct ftc_process *process = &report->verdict->ranks->at[rank];
+    struct ftc_slot *slot = slot_of(report, rank);
+
+    if (slot != NULL)
+        return &slot->counters;
+    if (!ftc_counters_unpack(unpacked, process->counters, process->counters_size))
+        memset(unpacked, 0, sizeof(*unpacked));
+    return unpacked;
+}
+
+static uint64_t first_result_of(const struct ftc_job_report *report, int rank)
+{
+    struct ftc_slot *slot = slot_of(report, rank);
+
+    return slot != NULL ? atomic_load(&slot->first_result_ns) : 0;
 }
 
 static json_t *make_rank(const struct ftc_job_report *report, int rank)
 {
     const struct ftc_process *process = &report->verdict->ranks->at[rank];
-    struct ftc_slot *slot = ftc_segment_slot(report->verdict->segment, rank);
-    uint32_t phase = atomic_load_explicit(&slot->phase, memory_order_acquire);
-    int pid = phase == FTC_PHASE_SPAWNED ? atomic_load(&slot->child_pid) : atomic_load(&slot->pid);
+    struct ftc_standing *standing = ftc_segment_standing(report->verdict->segment, rank);
+    uint32_t phase = atomic_load_explicit(&standing->phase, memory_order_acquire);
+    struct ftc_counters unpacked;
+    const struct ftc_counters *counters = counters_of(report, rank, &unpacked);
+    int pid = pid_of(report, rank, phase);
     json_t *object = json_object();
     json_object_set_new(object, "rank", json_integer(rank));
     json_object_set_new(object, "pid", json_integer(pid));
@@ -201,12 +242,12 @@ static json_t *make_rank(const struct ftc_job_report *report, int rank)
     add_end(object, process);
     add_failure(object, report, rank);
     json_object_set_new(object, "joined_ms",
-                        span(report->started_ns, atomic_load(&slot->joined_ns)));
+                        span(report->started_ns, atomic_load(&standing->joined_ns)));
     json_object_set_new(object, "first_result_ms",
-                        span(report->started_ns, atomic_load(&slot->first_result_ns)));
-    json_object_set_new(object, "masked_failures", number(&slot->counters.masked));
-    json_object_set_new(object, "masked", make_masked(&slot->counters));
-    json_object_set_new(object, "counters", make_counters(&slot->counters));
+                        span(report->started_ns, first_result_of(report, rank)));
+    json_object_set_new(object, "masked_failures", number(&counters->masked));
+    json_object_set_new(object, "masked", make_masked(counters));
+    json_object_set_new(object, "counters", make_counters(counters));
     return object;
 }
 
@@ -214,9 +255,9 @@ static json_t *make_startup(const struct ftc_job_report *report)
 {
     uint64_t joined = 0, first = 0;
     for (int rank = 0; rank < report->verdict->ranks->count; rank++) {
-        struct ftc_slot *slot = ftc_segment_slot(report->verdict->segment, rank);
-        uint64_t own_joined = atomic_load(&slot->joined_ns),
-                 own_first = atomic_load(&slot->first_result_ns);
+        struct ftc_standing *standing = ftc_segment_standing(report->verdict->segment, rank);
+        uint64_t own_joined = atomic_load(&standing->joined_ns),
+                 own_first = first_result_of(report, rank);
         joined = own_joined > joined ? own_joined : joined;
         first = own_first > first ? own_first : first;
     }

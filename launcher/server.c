@@ -203,10 +203,13 @@ static pmix_status_t init_server(const struct ftc_server_spec *spec, const char 
     return status;
 }
 
+#define RANK_TEXT 6 /* most characters of a rank and a comma */
+_Static_assert(FTC_NODE_MAX_RANKS <= 100000, "a rank has at most five digits");
+
 /* The ranks of nodes `from` to `end` - 1, as text: "0,1,2;3,4;...". */
 static char *list_ranks(struct ftc_segment *segment, int from, int end)
 {
-    size_t room = (size_t)ftc_segment_ranks(segment) * 5 + 1, used = 0;
+    size_t room = (size_t)ftc_segment_ranks(segment) * RANK_TEXT + 1, used = 0;
     char *list = malloc(room);
     if (list == NULL)
         return NULL;

@@ -50,9 +50,8 @@ struct row {
     bool uncertain;
 };
 
-static struct row read_activity(struct ftc_slot *slot, int np)
+static struct row read_activity(struct ftc_activity *activity, int np)
 {
-    struct ftc_activity *activity = &slot->activity;
     struct row row = {.place = PLACE_BUSY, .uncertain = true};
     for (int i = 0; i < TRIES && row.uncertain; i++) {
         uint32_t before = atomic_load_explicit(&activity->sequence, memory_order_acquire);
@@ -76,21 +75,44 @@ static struct row read_activity(struct ftc_slot *slot, int np)
     return row;
 }
 
+/* Where words of a rank are. */
+struct words {
+    _Atomic uint64_t *spawned_ns, *called, *operations;
+};
+
+/* False: nothing has been told of it. */
+static bool find_words(struct ftc_segment *segment, int rank, struct words *words)
+{
+    if (ftc_segment_is_local(segment, rank)) {
+        struct ftc_slot *slot = ftc_segment_slot(segment, rank);
+        *words = (struct words){&slot->spawned_ns, &slot->called, &slot->counters.operations};
+        return true;
+    }
+    struct ftc_shown *shown = ftc_segment_shown(segment, rank);
+    if (shown != NULL)
+        *words = (struct words){&shown->spawned_ns, &shown->called, &shown->operations};
+    return shown != NULL;
+}
+
 static struct row read_row(const struct ftc_ranks *ranks, struct ftc_segment *segment, int rank)
 {
-    struct ftc_slot *slot = ftc_segment_slot(segment, rank);
-    uint32_t phase = atomic_load_explicit(&slot->phase, memory_order_acquire);
+    struct ftc_standing *standing = ftc_segment_standing(segment, rank);
+    uint32_t phase = atomic_load_explicit(&standing->phase, memory_order_acquire);
+    struct words words;
     if (ranks->at[rank].ended || ranks->at[rank].failed)
         return (struct row){.place = PLACE_ENDED};
+    bool told = find_words(segment, rank, &words);
     if (phase == FTC_PHASE_SPAWNED) { /* a rank of another node has the phase that its agent told */
-        uint64_t spawned = atomic_load_explicit(&slot->spawned_ns, memory_order_relaxed);
+        uint64_t spawned = told ? atomic_load_explicit(words.spawned_ns, memory_order_relaxed) : 0;
         return (struct row){.place = spawned != 0 ? PLACE_NEVER_JOINED : PLACE_NOT_STARTED,
                             .since_ns = spawned};
     }
+    if (!told)
+        return (struct row){.place = PLACE_OUTSIDE, .uncertain = true};
     /* Read in this order, so that a call that has ended meanwhile does not count. */
-    uint64_t called = atomic_load_explicit(&slot->called, memory_order_acquire);
-    uint64_t returned = atomic_load_explicit(&slot->counters.operations, memory_order_acquire);
-    struct row row = read_activity(slot, ranks->count);
+    uint64_t called = atomic_load_explicit(words.called, memory_order_acquire);
+    uint64_t returned = atomic_load_explicit(words.operations, memory_order_acquire);
+    struct row row = read_activity(ftc_segment_activity(segment, rank), ranks->count);
     if (row.place == PLACE_OUTSIDE && called > returned) { /* it is awake, and shows no more */
         row.place = PLACE_CALL;
         row.op = called - 1;

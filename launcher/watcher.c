@@ -29,6 +29,11 @@ static struct ftc_slot *slot_of(const struct ftc_watcher *watcher, int rank)
     return ftc_segment_slot(watcher->segment, rank);
 }
 
+static struct ftc_standing *standing_of(const struct ftc_watcher *watcher, int rank)
+{
+    return ftc_segment_standing(watcher->segment, rank);
+}
+
 static bool finalized(const struct ftc_watcher *watcher, int rank)
 {
     return ftc_ranks_marked(watcher->ranks, watcher->segment, rank);
@@ -186,10 +191,11 @@ static void look_at_joining(struct ftc_watcher *watcher, int rank)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
     struct ftc_slot *slot = slot_of(watcher, rank);
+    struct ftc_standing *standing = standing_of(watcher, rank);
     if (process->joined ||
-        atomic_load_explicit(&slot->phase, memory_order_acquire) == FTC_PHASE_SPAWNED)
+        atomic_load_explicit(&standing->phase, memory_order_acquire) == FTC_PHASE_SPAWNED)
         return;
-    pid_t pid = atomic_load_explicit(&slot->pid, memory_order_relaxed);
+    pid_t pid = atomic_load_explicit(&standing->pid, memory_order_relaxed);
     process->joined = true;
     watcher->ranks->any_joined = true;
     if (pid != process->child && !process->ended && !process->adopted)
@@ -203,7 +209,6 @@ static void on_adopted_ended(struct ev_loop *loop, struct ev_io *io, int events)
     struct ftc_watcher *watcher = io->data;
     int rank = (int)(io - watcher->joined);
     struct ftc_process *process = &watcher->ranks->at[rank];
-    struct ftc_slot *slot = slot_of(watcher, rank);
     bool known = ftc_process_status(process->joined_fd, process->joined_pid, &process->status);
     (void)events;
     ev_io_stop(loop, io);
@@ -217,9 +222,7 @@ static void on_adopted_ended(struct ev_loop *loop, struct ev_io *io, int events)
         process->child_ended = true;
         count_end(watcher, process);
     }
-    atomic_store_explicit(&slot->wait_status, process->status, memory_order_relaxed);
-    atomic_store_explicit(&slot->ended_ns, process->ended_ns, memory_order_relaxed);
-    atomic_store_explicit(&slot->ended, 1, memory_order_release);
+    ftc_ranks_publish_end(watcher->segment, rank, process->status);
     if (watcher->changed != NULL)
         watcher->changed(watcher->arg);
 }
@@ -254,7 +257,7 @@ static void close_joining(struct ftc_watcher *watcher, int rank)
     struct ftc_process *process = &watcher->ranks->at[rank];
     int32_t nobody = 0;
     if (process->joined ||
-        atomic_compare_exchange_strong(&slot_of(watcher, rank)->pid, &nobody, FTC_PID_CLOSED))
+        atomic_compare_exchange_strong(&standing_of(watcher, rank)->pid, &nobody, FTC_PID_CLOSED))
         return;
     if (nobody > 0 && nobody != process->child)
         adopt(watcher, rank, nobody, 0);
@@ -265,7 +268,6 @@ static void close_joining(struct ftc_watcher *watcher, int rank)
 static void child_ended(struct ftc_watcher *watcher, int rank, int status)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
-    struct ftc_slot *slot = slot_of(watcher, rank);
     pid_t child = process->child;
     uint64_t now = ftc_clock_now();
     bool ended_before = process->ended; /* the process that joined ended before the child */
@@ -278,9 +280,7 @@ static void child_ended(struct ftc_watcher *watcher, int rank, int status)
     bool elsewhere = process->joined_pid != 0 && !process->joined_ended;
     if (elsewhere)
         ftc_ranks_signal(watcher->ranks, rank, SIGKILL); /* its pidfd tells when it is gone */
-    atomic_store_explicit(&slot->wait_status, status, memory_order_relaxed);
-    atomic_store_explicit(&slot->ended_ns, now, memory_order_relaxed);
-    atomic_store_explicit(&slot->ended, 1, memory_order_release);
+    ftc_ranks_publish_end(watcher->segment, rank, status);
     if (ended_before)
         count_end(watcher, process);
     else if (!elsewhere)
@@ -416,13 +416,13 @@ static void release_finalized(struct ftc_watcher *watcher)
     for (int rank = 0; rank < watcher->ranks->count; rank++)
         if (!watcher->ranks->at[rank].failed && !finalized(watcher, rank))
             return;
-    for (int rank = 0; rank < watcher->ranks->count; rank++)
+    for (int rank = watcher->watch.first; rank < watcher->watch.end; rank++)
         ftc_watch_released(&watcher->watch, rank);
 }
 
 static void report_suspects(struct ftc_watcher *watcher)
 {
-    for (int rank = 0; rank < watcher->ranks->count; rank++) {
+    for (int rank = watcher->watch.first; rank < watcher->watch.end; rank++) {
         publish_suspicions(watcher, rank);
         struct ftc_process *process = &watcher->ranks->at[rank];
         bool suspect = ftc_watcher_suspects(watcher, rank);
@@ -438,7 +438,7 @@ static void look(struct ftc_watcher *watcher)
     uint64_t now = ftc_clock_now();
     ftc_segment_restore_failures(watcher->segment);
     ftc_watch_tick(&watcher->watch, now);
-    for (int rank = 0; rank < watcher->ranks->count; rank++) {
+    for (int rank = watcher->watch.first; rank < watcher->watch.end; rank++) {
         if (!watcher->ranks->at[rank].started)
             continue;
         look_at_joining(watcher, rank);
@@ -522,22 +522,18 @@ void ftc_watcher_fini(struct ftc_watcher *watcher)
 void ftc_watcher_started(struct ftc_watcher *watcher, int rank, pid_t child)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
-    struct ftc_slot *slot = slot_of(watcher, rank);
     uint64_t now = ftc_clock_now();
     process->child = process->group = child;
     process->child_start = ftc_process_start(child);
     process->started = true;
     watcher->ranks->running++;
-    atomic_store_explicit(&slot->spawned_ns, now, memory_order_relaxed);
-    atomic_store_explicit(&slot->child_start, process->child_start, memory_order_relaxed);
-    atomic_store_explicit(&slot->child_pid, child, memory_order_release);
+    ftc_ranks_publish_start(watcher->segment, rank, child, process->child_start, now);
     ftc_watch_started(&watcher->watch, rank, now);
 }
 
 void ftc_watcher_adopted(struct ftc_watcher *watcher, int rank, pid_t pid, uint64_t start, int fd)
 {
     struct ftc_process *process = &watcher->ranks->at[rank];
-    struct ftc_slot *slot = slot_of(watcher, rank);
     struct ev_io *io = &watcher->joined[rank];
     uint64_t now = ftc_clock_now();
     process->adopted = process->started = true;
@@ -546,9 +542,7 @@ void ftc_watcher_adopted(struct ftc_watcher *watcher, int rank, pid_t pid, uint6
     process->joined_fd = fd;
     process->beat_ns = now;
     watcher->ranks->running++;
-    atomic_store_explicit(&slot->spawned_ns, now, memory_order_relaxed);
-    atomic_store_explicit(&slot->child_start, start, memory_order_relaxed);
-    atomic_store_explicit(&slot->child_pid, pid, memory_order_release);
+    ftc_ranks_publish_start(watcher->segment, rank, pid, start, now);
     ftc_watch_started(&watcher->watch, rank, now);
     ev_io_init(io, on_adopted_ended, fd, EV_READ);
     ev_set_priority(io, EV_MAXPRI);

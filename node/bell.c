@@ -193,14 +193,14 @@ void ftc_bell_ring_fenced(struct ftc_bell *bell, int rank, bool urgent)
  * sleeper. */
 void ftc_bell_ring_all(struct ftc_bell *bell)
 {
-    int ranks = ftc_segment_ranks(bell->segment);
-    for (int rank = 0; rank < ranks; rank++)
+    int count, first = ftc_segment_local(bell->segment, &count);
+    for (int rank = first; rank < first + count; rank++)
         atomic_fetch_add_explicit(&ftc_segment_slot(bell->segment, rank)->bell, 1,
                                   memory_order_acq_rel);
     /* As R2: a rank that is not seen asleep below must still read its bell, and finds the new
      * value. */
     atomic_thread_fence(memory_order_seq_cst);
-    for (int rank = 0; rank < ranks; rank++) {
+    for (int rank = first; rank < first + count; rank++) {
         struct ftc_slot *slot = ftc_segment_slot(bell->segment, rank);
         uint32_t sleep = atomic_load_explicit(&slot->sleep, memory_order_relaxed);
         if (ftc_segment_failed(bell->segment, rank))

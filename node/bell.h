@@ -54,7 +54,7 @@ void ftc_bell_ring(struct ftc_bell *bell, int rank, bool urgent);
 /* The same after a full fence that the caller has made behind what it published. */
 void ftc_bell_ring_fenced(struct ftc_bell *bell, int rank, bool urgent);
 
-/* Ring all ranks that have not failed. The launcher calls this after a declaration. */
+/* Ring all ranks of this node that have not failed. The launcher calls this after a declaration. */
 void ftc_bell_ring_all(struct ftc_bell *bell);
 
 /* Ring the launcher, when this rank has joined, accuses another one, or aborts. */

@@ -400,9 +400,11 @@ static void kill_ranks(struct ftc_segment *segment)
     if (here == 0 || ftc_segment_header(segment)->pid_namespace != here)
         return;
     uint64_t deadline = ftc_clock_now() + KILL_WAIT_NS;
-    for (int rank = 0; rank < ftc_segment_ranks(segment); rank++) {
+    int count, first = ftc_segment_local(segment, &count);
+    for (int rank = first; rank < first + count; rank++) {
         struct ftc_slot *slot = ftc_segment_slot(segment, rank);
-        kill_one(atomic_load_explicit(&slot->pid, memory_order_relaxed),
+        struct ftc_standing *standing = ftc_segment_standing(segment, rank);
+        kill_one(atomic_load_explicit(&standing->pid, memory_order_relaxed),
                  atomic_load_explicit(&slot->pid_start, memory_order_relaxed), deadline);
         kill_one(atomic_load_explicit(&slot->child_pid, memory_order_relaxed),
                  atomic_load_explicit(&slot->child_start, memory_order_relaxed), deadline);

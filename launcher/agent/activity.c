@@ -1,10 +1,12 @@
 /* The bytes of a rank are numbers in the order of `words`, then L and G if one of these is not
- * empty. They are for people, never for the protocol. */
+ * empty, and the job has at most FTC_SHOWN_RANKS ranks. They are for people, never for the
+ * protocol. */
 #include "launcher/agent/activity.h"
 
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/set.h"
 #include "base/wire.h"
 
@@ -45,12 +47,15 @@ enum {
 
 size_t ftc_agent_activity_room(int ranks)
 {
-    return (WORDS + 2 * (size_t)ftc_set_words(ranks)) * sizeof(uint64_t);
+    size_t rows = ranks <= FTC_SHOWN_RANKS ? 2 * (size_t)ftc_set_words(ranks) : 0;
+
+    return (WORDS + rows) * sizeof(uint64_t);
 }
 
-static bool has_rows(const uint64_t words[WORDS])
+/* In large jobs they would be most of what travels. */
+static bool has_rows(const uint64_t words[WORDS], int ranks)
 {
-    return words[KNOWN] > 0 || words[AGREED] > 0;
+    return ranks <= FTC_SHOWN_RANKS && (words[KNOWN] > 0 || words[AGREED] > 0);
 }
 
 static uint64_t age(uint64_t now, uint64_t since)
@@ -121,7 +126,7 @@ size_t ftc_agent_activity_write(struct ftc_segment *segment, int rank, unsigned 
     read_slot(ftc_segment_slot(segment, rank), words);
     for (int i = 0; i < WORDS; i++)
         ftc_write_u64(&w, words[i]);
-    if (has_rows(words)) {
+    if (has_rows(words, ftc_segment_ranks(segment))) {
         write_row(&w, ftc_segment_known_row(segment, rank), row);
         write_row(&w, ftc_segment_agreed_row(segment, rank), row);
     }
@@ -129,9 +134,9 @@ size_t ftc_agent_activity_write(struct ftc_segment *segment, int rank, unsigned 
 }
 
 /* The sequence is odd while the words are written, as when a rank itself writes them. */
-static void write_slot(struct ftc_slot *slot, const uint64_t words[WORDS])
+static void write_shown(struct ftc_shown *shown, const uint64_t words[WORDS])
 {
-    struct ftc_activity *a = &slot->activity;
+    struct ftc_activity *a = &shown->activity;
     uint64_t now = ftc_clock_now();
 
     STORE(a->sequence, LOAD(a->sequence) | 1u);
@@ -157,12 +162,12 @@ static void write_slot(struct ftc_slot *slot, const uint64_t words[WORDS])
     STORE(a->unsettled_ns, age(now, words[UNSETTLED_NS]));
     STORE(a->tag, (int32_t)words[TAG]);
     STORE(a->bytes, words[BYTES]);
-    STORE(slot->called, words[CALLED]);
-    STORE(slot->counters.operations, words[OPERATIONS]);
-    STORE(slot->heartbeat, words[HEARTBEAT]);
-    STORE(slot->spawned_ns, words[SPAWNED_AGE_NS] > 0 && words[SPAWNED_AGE_NS] <= now
-                                ? now - words[SPAWNED_AGE_NS] + 1
-                                : 0);
+    STORE(shown->called, words[CALLED]);
+    STORE(shown->operations, words[OPERATIONS]);
+    STORE(shown->heartbeat, words[HEARTBEAT]);
+    STORE(shown->spawned_ns, words[SPAWNED_AGE_NS] > 0 && words[SPAWNED_AGE_NS] <= now
+                                 ? now - words[SPAWNED_AGE_NS] + 1
+                                 : 0);
     atomic_store_explicit(&a->sequence, (LOAD(a->sequence) | 1u) + 1u, memory_order_release);
 }
 
@@ -172,7 +177,23 @@ static void read_row(struct ftc_reader *r, _Atomic uint64_t *row, int words)
         STORE(row[i], ftc_read_u64(r));
 }
 
-/* A rank that has ended stays as it ended. */
+/* A rank that has ended stays as it ended. Without room in /dev/shm it is not shown. */
+static void show(struct ftc_segment *segment, int rank, const uint64_t words[WORDS],
+                 struct ftc_reader *rows)
+{
+    struct ftc_shown *shown;
+    int row = ftc_set_words(ftc_segment_ranks(segment));
+
+    if (LOAD(ftc_segment_standing(segment, rank)->ended) != 0 ||
+        ftc_segment_show(segment, rank, &shown) != FTC_SUCCESS)
+        return;
+    write_shown(shown, words);
+    if (rows->size > 0) {
+        read_row(rows, ftc_segment_known_row(segment, rank), row);
+        read_row(rows, ftc_segment_agreed_row(segment, rank), row);
+    }
+}
+
 static bool take_rank(struct ftc_segment *segment, int node, struct ftc_reader *r)
 {
     uint64_t words[WORDS];
@@ -183,20 +204,12 @@ static bool take_rank(struct ftc_segment *segment, int node, struct ftc_reader *
     if (r->failed || words[RANK] >= (uint64_t)ranks ||
         ftc_segment_node_of(segment, (int)words[RANK]) != node)
         return false;
-    size_t rows = has_rows(words) ? 2 * (size_t)row * sizeof(uint64_t) : 0;
-    if (r->size - r->used < rows)
+    struct ftc_reader rows = {.size =
+                                  has_rows(words, ranks) ? 2 * (size_t)row * sizeof(uint64_t) : 0};
+    rows.data = ftc_read_bytes(r, rows.size);
+    if (r->failed)
         return false;
-    int rank = (int)words[RANK];
-    struct ftc_slot *slot = ftc_segment_slot(segment, rank);
-    if (LOAD(slot->ended) != 0) {
-        (void)ftc_read_bytes(r, rows);
-        return true;
-    }
-    write_slot(slot, words);
-    if (rows > 0) {
-        read_row(r, ftc_segment_known_row(segment, rank), row);
-        read_row(r, ftc_segment_agreed_row(segment, rank), row);
-    }
+    show(segment, (int)words[RANK], words, &rows);
     return true;
 }
 

@@ -13,7 +13,7 @@ size_t ftc_agent_activity_room(int ranks);
 /* Returns how many bytes it has written; 0: there is no room. */
 size_t ftc_agent_activity_write(struct ftc_segment *segment, int rank, unsigned char *bytes,
                                 size_t room);
-/* Write what ranks of `node`, another one, do into their slots: the bytes of several ranks may
+/* Write what ranks of `node`, another one, do into the segment: the bytes of several ranks may
  * follow one another. False: those of a rank are malformed, and none from there on is taken. */
 bool ftc_agent_activity_take(struct ftc_segment *segment, int node, const unsigned char *bytes,
                              size_t size);

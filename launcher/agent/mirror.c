@@ -3,15 +3,17 @@
 #include "launcher/agent/mirror.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "node/board/board.h"
 
-static struct ftc_slot *slot_of(const struct ftc_mirror *mirror, int rank)
+static struct ftc_standing *standing_of(const struct ftc_mirror *mirror, int rank)
 {
-    return ftc_segment_slot(mirror->segment, rank);
+    return ftc_segment_standing(mirror->segment, rank);
 }
 
 static bool marked(const struct ftc_mirror *mirror, int rank)
@@ -19,21 +21,23 @@ static bool marked(const struct ftc_mirror *mirror, int rank)
     return ftc_ranks_marked(mirror->ranks, mirror->segment, rank);
 }
 
-void ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message *message)
+int ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message *message)
 {
-    struct ftc_slot *slot = slot_of(mirror, message->rank);
-    char *endpoint = ftc_segment_endpoint(mirror->segment, message->rank);
+    struct ftc_standing *standing = standing_of(mirror, message->rank);
 
-    if (mirror->ranks->at[message->rank].joined || endpoint == NULL)
-        return;
-    memcpy(endpoint, message->bytes, message->size);
-    endpoint[message->size] = '\0';
-    atomic_store_explicit(&slot->pid, message->value, memory_order_relaxed);
-    atomic_store_explicit(&slot->joined_ns, ftc_clock_now(), memory_order_relaxed);
-    atomic_store_explicit(&slot->phase, FTC_PHASE_JOINED, memory_order_release);
+    if (mirror->ranks->at[message->rank].joined)
+        return FTC_SUCCESS;
+    int rc =
+        ftc_segment_keep_endpoint(mirror->segment, message->rank, message->bytes, message->size);
+    if (rc != FTC_SUCCESS)
+        return rc;
+    atomic_store_explicit(&standing->pid, message->value, memory_order_relaxed);
+    atomic_store_explicit(&standing->joined_ns, ftc_clock_now(), memory_order_relaxed);
+    atomic_store_explicit(&standing->phase, FTC_PHASE_JOINED, memory_order_release);
     mirror->ranks->at[message->rank].joined = true;
     mirror->ranks->any_joined = true;
     ftc_bell_ring_all(mirror->bell); /* ranks that want to send to it wait for its endpoint */
+    return FTC_SUCCESS;
 }
 
 void ftc_mirror_marked(struct ftc_mirror *mirror, int rank)
@@ -43,16 +47,27 @@ void ftc_mirror_marked(struct ftc_mirror *mirror, int rank)
     if (marked(mirror, rank))
         return;
     mirror->ranks->at[rank].marked = true;
-    atomic_store_explicit(&slot_of(mirror, rank)->phase, FTC_PHASE_FINALIZED, memory_order_release);
+    atomic_store_explicit(&standing_of(mirror, rank)->phase, FTC_PHASE_FINALIZED,
+                          memory_order_release);
     uint32_t marks = atomic_fetch_add(&header->finalized, 1) + 1;
     if (marks + atomic_load(&header->failures) >= (uint32_t)mirror->ranks->count)
         ftc_bell_ring_all(mirror->bell);
 }
 
+/* The report reads them. Without memory it has zeroes. */
+static void keep_counters(struct ftc_process *process, const struct ftc_agent_message *message)
+{
+    process->counters = message->size > 0 ? malloc(message->size) : NULL;
+    if (process->counters == NULL)
+        return;
+    memcpy(process->counters, message->bytes, message->size);
+    process->counters_size = (uint32_t)message->size;
+}
+
 void ftc_mirror_ended(struct ftc_mirror *mirror, const struct ftc_agent_message *message)
 {
     struct ftc_process *process = &mirror->ranks->at[message->rank];
-    struct ftc_slot *slot = slot_of(mirror, message->rank);
+    struct ftc_standing *standing = standing_of(mirror, message->rank);
 
     if (process->ended)
         return;
@@ -61,10 +76,9 @@ void ftc_mirror_ended(struct ftc_mirror *mirror, const struct ftc_agent_message 
     process->silent =
         !process->joined && WIFEXITED(message->value) && WEXITSTATUS(message->value) == 0;
     process->ended_ns = ftc_clock_now();
-    ftc_agent_counters(message, &slot->counters);
-    atomic_store_explicit(&slot->wait_status, message->value, memory_order_relaxed);
-    atomic_store_explicit(&slot->ended_ns, process->ended_ns, memory_order_relaxed);
-    atomic_store_explicit(&slot->ended, 1, memory_order_release);
+    keep_counters(process, message);
+    atomic_store_explicit(&standing->wait_status, message->value, memory_order_relaxed);
+    atomic_store_explicit(&standing->ended, 1, memory_order_release);
 }
 
 /* The times of the failure are those of this node's clock. The first sign is the arrival of the
@@ -104,18 +118,11 @@ static void set_state(struct ftc_mirror *mirror, int node, enum ftc_node_state s
     atomic_store_explicit(&entry->state, state, memory_order_release);
 }
 
-/* The ranks of a node are *first to *end - 1. They come from the checked table, not from shared
- * memory. */
+/* The ranks of a node are *first to *end - 1. */
 static void ranks_of(const struct ftc_mirror *mirror, int node, int *first, int *end)
 {
-    int rank = 0, ranks = mirror->ranks->count;
-
-    while (rank < ranks && ftc_segment_node_of(mirror->segment, rank) != node)
-        rank++;
-    *first = rank;
-    while (rank < ranks && ftc_segment_node_of(mirror->segment, rank) == node)
-        rank++;
-    *end = rank;
+    *first = ftc_segment_ranks_of(mirror->segment, node, end);
+    *end += *first;
 }
 
 /* nodes.md, rule 6. A rank looks at this word after a message has come. So whatever the rank still
@@ -125,7 +132,7 @@ void ftc_mirror_refuse(struct ftc_mirror *mirror, int node)
     int rank, end;
 
     for (ranks_of(mirror, node, &rank, &end); rank < end; rank++)
-        atomic_store_explicit(&slot_of(mirror, rank)->refused, 1, memory_order_seq_cst);
+        atomic_store_explicit(&standing_of(mirror, rank)->refused, 1, memory_order_seq_cst);
     set_state(mirror, node, FTC_NODE_REFUSED);
 }
 
@@ -168,11 +175,11 @@ void ftc_mirror_left(struct ftc_mirror *mirror, int node)
 
 /* --- how far the job is --- */
 
-bool ftc_mirror_settled(const struct ftc_mirror *mirror)
+bool ftc_mirror_settled(struct ftc_mirror *mirror)
 {
-    for (int rank = 0; rank < mirror->ranks->count; rank++) {
-        const struct ftc_process *process = &mirror->ranks->at[rank];
-        if (!process->ended && !process->failed && !marked(mirror, rank))
+    for (; mirror->settled < mirror->ranks->count; mirror->settled++) {
+        const struct ftc_process *process = &mirror->ranks->at[mirror->settled];
+        if (!process->ended && !process->failed && !marked(mirror, mirror->settled))
             return false;
     }
     return true;

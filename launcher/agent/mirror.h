@@ -15,10 +15,12 @@ struct ftc_mirror {
     struct ftc_segment *segment;
     struct ftc_ranks *ranks;
     struct ftc_bell *bell;
+    int settled; /* all ranks below it are settled, which is final; it begins at 0 */
 };
 
 /* All of these ignore what was told before. */
-void ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
+/* FTC_ERR_SYSTEM: /dev/shm has no room for its endpoint, so this node cannot reach it. */
+int ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
 void ftc_mirror_marked(struct ftc_mirror *mirror, int rank);
 void ftc_mirror_ended(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
 /* True: the failure is news. */
@@ -33,7 +35,7 @@ void ftc_mirror_left(struct ftc_mirror *mirror, int node);
 
 /* Is the outcome of each rank settled: has it set its mark, or ended, or failed? Then a cut cannot
  * give different results to two ranks any more. */
-bool ftc_mirror_settled(const struct ftc_mirror *mirror);
+bool ftc_mirror_settled(struct ftc_mirror *mirror);
 /* Has each rank of the node failed? */
 bool ftc_mirror_all_failed(const struct ftc_mirror *mirror, int node);
 /* Has each rank of each node ended? ftc_mirror_ended_here(): has each rank of this node ended? */

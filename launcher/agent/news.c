@@ -61,10 +61,20 @@ static void take_lost(struct ftc_agent *agent, int node)
         ftc_agent_lose_node(agent, node);
 }
 
+/* Without the endpoint of the rank the ranks of this node would wait for it for ever. */
+static void take_joined(struct ftc_agent *agent, const struct ftc_agent_message *message)
+{
+    if (agent->fenced || ftc_mirror_joined(&agent->mirror, message) == FTC_SUCCESS)
+        return;
+    FTC_LOG(&agent->log, FTC_LOG_ERROR, "this node cannot go on: %s", ftc_last_error());
+    agent->fenced = true;
+    agent->fence(agent->arg);
+}
+
 static void apply(struct ftc_agent *agent, const struct ftc_agent_message *message)
 {
     if (message->kind == FTC_AGENT_JOINED)
-        ftc_mirror_joined(&agent->mirror, message);
+        take_joined(agent, message);
     else if (message->kind == FTC_AGENT_MARKED)
         ftc_mirror_marked(&agent->mirror, message->rank);
     else if (message->kind == FTC_AGENT_ENDED)

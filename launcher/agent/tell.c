@@ -8,21 +8,25 @@
 #include "base/wire.h"
 #include "launcher/agent/activity.h"
 #include "launcher/agent/internal.h"
+#include "launcher/counters.h"
 
 #define SHOWN_PER_SECOND 256   /* ranks */
 #define SHOWN_BYTES      65536 /* of one message */
 
 enum told { TOLD_JOINED = 1, TOLD_MARKED = 2, TOLD_FAILED = 4, TOLD_ENDED = 8, TOLD_ACCUSED = 16 };
 
-static void tell_joined(struct ftc_agent *agent, int rank, const struct ftc_slot *slot)
+static void tell_joined(struct ftc_agent *agent, int rank)
 {
-    const char *endpoint = ftc_segment_endpoint(agent->mirror.segment, rank);
-    struct ftc_agent_message message = {.kind = FTC_AGENT_JOINED,
-                                        .rank = rank,
-                                        .value =
-                                            atomic_load_explicit(&slot->pid, memory_order_relaxed),
-                                        .bytes = (const unsigned char *)endpoint,
-                                        .size = strnlen(endpoint, FTC_ENDPOINT_SIZE - 1)};
+    struct ftc_segment *segment = agent->mirror.segment;
+    char endpoint[FTC_ENDPOINT_SIZE];
+    struct ftc_agent_message message = {
+        .kind = FTC_AGENT_JOINED,
+        .rank = rank,
+        .value =
+            atomic_load_explicit(&ftc_segment_standing(segment, rank)->pid, memory_order_relaxed),
+        .bytes = (const unsigned char *)endpoint};
+    if (ftc_segment_endpoint(segment, rank, endpoint))
+        message.size = strlen(endpoint);
     ftc_agent_announce(agent, &message);
 }
 
@@ -39,12 +43,15 @@ static void tell_failed(struct ftc_agent *agent, int rank)
     ftc_agent_announce(agent, &message);
 }
 
-static void tell_ended(struct ftc_agent *agent, int rank, const struct ftc_slot *slot)
+static void tell_ended(struct ftc_agent *agent, int rank)
 {
+    const struct ftc_slot *slot = ftc_segment_slot(agent->mirror.segment, rank);
+    unsigned char counters[FTC_COUNTERS_PACKED];
     struct ftc_agent_message message = {.kind = FTC_AGENT_ENDED,
                                         .rank = rank,
                                         .value = agent->mirror.ranks->at[rank].status,
-                                        .counters = &slot->counters};
+                                        .bytes = counters,
+                                        .size = ftc_counters_pack(&slot->counters, counters)};
     ftc_agent_announce(agent, &message);
 }
 
@@ -52,13 +59,13 @@ static void tell_ended(struct ftc_agent *agent, int rank, const struct ftc_slot 
 static void look_at(struct ftc_agent *agent, int rank)
 {
     const struct ftc_process *process = &agent->mirror.ranks->at[rank];
-    struct ftc_slot *slot = ftc_segment_slot(agent->mirror.segment, rank);
-    uint32_t phase = atomic_load_explicit(&slot->phase, memory_order_acquire);
+    const struct ftc_standing *standing = ftc_segment_standing(agent->mirror.segment, rank);
+    uint32_t phase = atomic_load_explicit(&standing->phase, memory_order_acquire);
     unsigned char *told = &agent->told[rank];
 
     if (phase != FTC_PHASE_SPAWNED && !(*told & TOLD_JOINED)) {
         *told |= TOLD_JOINED;
-        tell_joined(agent, rank, slot);
+        tell_joined(agent, rank);
     }
     if (!(*told & TOLD_MARKED) &&
         ftc_ranks_marked(agent->mirror.ranks, agent->mirror.segment, rank)) {
@@ -72,7 +79,7 @@ static void look_at(struct ftc_agent *agent, int rank)
     }
     if (process->ended && process->child_ended && !(*told & TOLD_ENDED)) {
         *told |= TOLD_ENDED;
-        tell_ended(agent, rank, slot);
+        tell_ended(agent, rank);
     }
 }
 

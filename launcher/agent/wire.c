@@ -2,29 +2,17 @@
  * The rest is `bytes`. All kinds have this one shape, since agents send few messages. */
 #include "launcher/agent/wire.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/wire.h"
+#include "launcher/counters.h"
 
 #define HEAD_BYTES 29u
 
-_Static_assert(sizeof(struct ftc_counters) % sizeof(uint64_t) == 0,
-               "counters are numbers of 64 bits");
-
-static void write_counters(struct ftc_writer *w, const struct ftc_counters *counters)
-{
-    const _Atomic uint64_t *numbers = (const void *)counters;
-
-    for (size_t i = 0; i < FTC_AGENT_COUNTERS; i++)
-        ftc_write_u64(w, atomic_load_explicit(&numbers[i], memory_order_relaxed));
-}
-
 struct ftc_buffer *ftc_agent_encode(const struct ftc_agent_message *message)
 {
-    size_t rest = message->kind == FTC_AGENT_ENDED ? sizeof(struct ftc_counters) : message->size;
-    struct ftc_buffer *buffer = ftc_buffer_new(HEAD_BYTES + rest);
+    struct ftc_buffer *buffer = ftc_buffer_new(HEAD_BYTES + message->size);
 
     if (buffer == NULL)
         return NULL;
@@ -36,10 +24,7 @@ struct ftc_buffer *ftc_agent_encode(const struct ftc_agent_message *message)
     ftc_write_u32(&w, (uint32_t)message->cause);
     ftc_write_u32(&w, (uint32_t)message->seen_by);
     ftc_write_u64(&w, message->took_ns);
-    if (message->kind == FTC_AGENT_ENDED)
-        write_counters(&w, message->counters);
-    else
-        ftc_write_bytes(&w, message->bytes, message->size);
+    ftc_write_bytes(&w, message->bytes, message->size);
     return buffer;
 }
 
@@ -64,7 +49,7 @@ static bool fits(enum ftc_agent_kind kind, size_t rest)
     case FTC_AGENT_JOINED:
         return rest < FTC_ENDPOINT_SIZE;
     case FTC_AGENT_ENDED:
-        return rest == sizeof(struct ftc_counters);
+        return rest <= FTC_COUNTERS_PACKED;
     default:
         return rest == 0;
     }
@@ -106,13 +91,4 @@ int ftc_agent_decode(struct ftc_agent_message *message, const struct ftc_buffer 
                              "a malformed message of %zu bytes, kind %d, between agents",
                              buffer->size, (int)message->kind);
     return FTC_SUCCESS;
-}
-
-void ftc_agent_counters(const struct ftc_agent_message *message, struct ftc_counters *counters)
-{
-    struct ftc_reader r = {.data = message->bytes, .size = message->size};
-    _Atomic uint64_t *numbers = (void *)counters;
-
-    for (size_t i = 0; i < FTC_AGENT_COUNTERS; i++)
-        atomic_store_explicit(&numbers[i], ftc_read_u64(&r), memory_order_relaxed);
 }

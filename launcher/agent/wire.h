@@ -17,7 +17,8 @@ enum ftc_agent_kind {
     FTC_AGENT_JOINED,
     /* `rank` has set its mark (agreement.md, finalize). */
     FTC_AGENT_MARKED,
-    /* `rank` has ended. `value` is the status of waitpid(); the counters of the rank follow. */
+    /* `rank` has ended. `value` is the status of waitpid(), `bytes` are its counters
+     * (launcher/counters.h). */
     FTC_AGENT_ENDED,
     /* Notice: `rank` has failed by `cause`, with detail `value`. `seen_by` saw it. `took_ns` is
      * the time from the first sign to the declaration. */
@@ -42,8 +43,6 @@ enum ftc_agent_kind {
     FTC_AGENT_KINDS
 };
 
-#define FTC_AGENT_COUNTERS (sizeof(struct ftc_counters) / sizeof(uint64_t))
-
 struct ftc_agent_message {
     enum ftc_agent_kind kind;
     int rank, value;
@@ -53,7 +52,6 @@ struct ftc_agent_message {
     uint64_t took_ns;
     const unsigned char *bytes; /* not owned; without a NUL in JOINED */
     size_t size;
-    const struct ftc_counters *counters; /* for encoding an ENDED; see ftc_agent_counters() */
 };
 
 /* News are numbered by the node that has them, and spread along trees (detector/notices.h). */
@@ -65,8 +63,5 @@ struct ftc_buffer *ftc_agent_encode(const struct ftc_agent_message *message);
 /* Decode a message; the job has `ranks` ranks. message->bytes points into the buffer.
  * FTC_ERR_PROTO: the message is malformed. */
 int ftc_agent_decode(struct ftc_agent_message *message, const struct ftc_buffer *buffer, int ranks);
-
-/* Read the counters of a decoded ENDED. */
-void ftc_agent_counters(const struct ftc_agent_message *message, struct ftc_counters *counters);
 
 #endif

@@ -456,7 +456,7 @@ static int prepare(struct hosts_front *h, const struct ftc_command *command, cha
 {
     struct rlimit original;
     const char *shell = command->ssh != NULL ? command->ssh : getenv("FTRUN_SSH");
-    int rc = ftc_limits_raise(h->hosts->count, false, &original);
+    int rc = ftc_limits_raise(h->hosts->count, 1, false, &original);
 
     if (rc == FTC_SUCCESS)
         rc = ftc_front_init(&h->front, &kind, h->hosts->count);

@@ -174,9 +174,11 @@ static int prepare_node(struct ftc_job *job, char *const environment[])
     const struct ftc_command *command = job->command;
     int rc = command->report != NULL ? ftc_job_report_open(command->report, &job->report_fd)
                                      : FTC_SUCCESS;
+    const struct ftc_meeting *meeting = &job->agent.meeting;
+    int nodes = job->several ? meeting->nodes : 1;
+    int here = job->several ? (int)meeting->members[meeting->node].count : command->np;
     if (rc == FTC_SUCCESS)
-        rc = ftc_limits_raise(command->np, command->output_directory != NULL, &job->spawn.files);
-    int nodes = job->several ? job->agent.meeting.nodes : 1;
+        rc = ftc_limits_raise(here, nodes, command->output_directory != NULL, &job->spawn.files);
     if (job->agent.meeting.node == 0 && job->settings->value.log_level >= FTC_LOG_WARN)
         ftc_command_tell_idle(command, job->settings, nodes, stderr);
     job->settings->value.algorithm = ftc_config_algorithm(&job->settings->value, nodes);

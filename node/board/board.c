@@ -20,11 +20,11 @@
 #include "node/board/internal.h"
 
 _Static_assert(FTC_BOARD_CHUNKS * sizeof(uint64_t) == 128, "the claims of a round take two lines");
-_Static_assert(FTC_NODE_MAX_RANKS / 8 <= FTC_BOARD_BLOCK, "a set of ranks fits into a block");
+_Static_assert(FTC_NODE_MAX_LOCAL / 8 <= FTC_BOARD_BLOCK, "a set of ranks fits into a block");
 #ifndef FTC_BOARD_STEP
 _Static_assert(FTC_ELEMENT_MAX <= FTC_BOARD_BLOCK, "an element fits into a block");
 #endif
-_Static_assert(FTC_NODE_MAX_RANKS << 2 <= 0x10000, "a claim fits below the tag");
+_Static_assert(FTC_NODE_MAX_LOCAL << 2 <= 0x10000, "a claim fits below the tag");
 
 #define KEPT_MAX (8u << 20) /* most bytes of b->kept after a call */
 

@@ -101,7 +101,7 @@ struct ftc_board {
     bool short_of_members;       /* a chunk was combined without a missing member */
     int awaited;                 /* this rank waits until `awaited` has finished ... */
     uint64_t awaited_end;        /* ... the rounds before awaited_end; 0: it does not wait so */
-    unsigned char bits[FTC_NODE_MAX_RANKS / 8]; /* validate: L to post, then the union */
+    unsigned char bits[FTC_NODE_MAX_LOCAL / 8]; /* validate: L to post, then the union */
 
     /* Operations that were started ("Ahead"). The first one is the call under way. */
     struct ftc_board_operation *first, *last;

@@ -59,8 +59,7 @@ _Static_assert(LARGE < FTC_BOARD_AREA, "the records fit into a rank's area");
 
 struct ftc_level {
     struct ftc_board_memory memory;
-    int lowest; /* the rank whose area is the first one */
-    int first;  /* the lowest rank of this node */
+    int first; /* the lowest rank of this node: its area is the first one */
     uint64_t communicator;
     int rank;
     size_t set;                   /* bytes of a failed set */
@@ -76,7 +75,7 @@ static int populate_marks(struct ftc_level *level, const struct ftc_level_setup 
     int rc = 0;
 
     for (int rank = setup->first; rc == 0 && rank < setup->first + setup->count; rank++)
-        rc = ftc_board_allocate(&level->memory, rank - level->lowest, 0, FTC_LEVEL_HEAD);
+        rc = ftc_board_allocate(&level->memory, rank - level->first, 0, FTC_LEVEL_HEAD);
     return rc;
 }
 
@@ -88,7 +87,6 @@ int ftc_level_open(struct ftc_level **out, const struct ftc_level_setup *setup)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
     level->memory = setup->file != NULL ? *ftc_board_file_memory(setup->file)
                                         : ftc_segment_board(setup->segment);
-    level->lowest = setup->file != NULL ? setup->first : 0;
     level->first = setup->first;
     level->communicator = setup->communicator;
     level->rank = setup->rank;
@@ -116,7 +114,7 @@ static unsigned place_of(enum ftc_level_kind kind, uint64_t round)
 
 static unsigned char *area_of(const struct ftc_level *level, int rank)
 {
-    return level->memory.areas + (size_t)(rank - level->lowest) * FTC_BOARD_AREA;
+    return level->memory.areas + (size_t)(rank - level->first) * FTC_BOARD_AREA;
 }
 
 static struct record *record_of(const struct ftc_level *level, enum ftc_level_kind kind,
@@ -152,7 +150,7 @@ static int populate(struct ftc_level *level, size_t offset, size_t bytes, size_t
 
     if (to <= *populated)
         return 0;
-    int rc = ftc_board_allocate(&level->memory, level->rank - level->lowest, offset + *populated,
+    int rc = ftc_board_allocate(&level->memory, level->rank - level->first, offset + *populated,
                                 to - *populated);
     if (rc == 0)
         *populated = to;

@@ -91,7 +91,7 @@ FTC_HOT static void ring_wanted(struct ftc_board *b, struct ftc_board_progress *
     if (FTC_BOARD_MUTATED(THRESHOLD_WITHOUT_BELL))
         return;
     FTC_BOARD_ADD(own->bell, 1);
-    b->set.host.wake(b->set.host.arg, &own->bell, FTC_NODE_MAX_RANKS);
+    b->set.host.wake(b->set.host.arg, &own->bell, FTC_NODE_MAX_LOCAL);
 }
 
 FTC_HOT void ftc_board_finish(struct ftc_board *b, bool collecting)
@@ -122,8 +122,13 @@ FTC_HOT void ftc_board_finish(struct ftc_board *b, bool collecting)
  * asked. One that died may have taken the mark away before that. */
 static bool asks(const struct ftc_board_memory *memory, int rank, const struct ftc_set *failed)
 {
-    return FTC_BOARD_LOAD(memory->progress[rank].wanted) != 0 ||
-           (failed != NULL ? ftc_set_has(failed, rank) : ftc_segment_failed(memory->segment, rank));
+    int count;
+
+    if (FTC_BOARD_LOAD(memory->progress[rank].wanted) != 0)
+        return true;
+    if (failed != NULL)
+        return ftc_set_has(failed, rank);
+    return ftc_segment_failed(memory->segment, ftc_segment_local(memory->segment, &count) + rank);
 }
 
 /* Ring all. Of the counters of finished rounds, those at which a rank may sleep. NULL: those have
@@ -141,17 +146,19 @@ static void ring_all(const struct ftc_board_memory *memory, int ranks, const str
     for (unsigned i = 0; i < FTC_BOARD_DEPTH; i++)
         if (!FTC_BOARD_MUTATED(DEATH_WAKES_COUNTED) ||
             FTC_BOARD_VALUE(FTC_BOARD_LOAD(memory->places[i].sleepers)) > 0)
-            ftc_futex_wake(&memory->places[i].bell, FTC_NODE_MAX_RANKS);
+            ftc_futex_wake(&memory->places[i].bell, FTC_NODE_MAX_LOCAL);
     for (int rank = 0; rank < ranks; rank++)
         if (asks(memory, rank, failed))
-            ftc_futex_wake(&memory->progress[rank].bell, FTC_NODE_MAX_RANKS);
+            ftc_futex_wake(&memory->progress[rank].bell, FTC_NODE_MAX_LOCAL);
 }
 
 void ftc_board_ring_all(struct ftc_segment *segment)
 {
     struct ftc_board_memory memory = ftc_segment_board(segment);
+    int count;
 
-    ring_all(&memory, ftc_segment_ranks(segment), NULL);
+    (void)ftc_segment_local(segment, &count);
+    ring_all(&memory, count, NULL);
 }
 
 void ftc_board_ring_own(const struct ftc_board_file *file, int ranks, const struct ftc_set *failed)
@@ -204,12 +211,12 @@ void ftc_board_give_up(struct ftc_board *b)
         if (tag_of(sleepers) < FTC_BOARD_TAG(b->round) || FTC_BOARD_VALUE(sleepers) == 0)
             continue;
         FTC_BOARD_ADD(place->bell, 1);
-        host->wake(host->arg, &place->bell, FTC_NODE_MAX_RANKS);
+        host->wake(host->arg, &place->bell, FTC_NODE_MAX_LOCAL);
     }
     if (FTC_BOARD_LOAD(own->wanted) == 0)
         return;
     FTC_BOARD_ADD(own->bell, 1);
-    host->wake(host->arg, &own->bell, FTC_NODE_MAX_RANKS);
+    host->wake(host->arg, &own->bell, FTC_NODE_MAX_LOCAL);
 }
 
 /* agreement.md, "Left". *left* is read before *revoked*, and before what this rank awaits. */

@@ -104,7 +104,7 @@ static int open_new(struct ftc_board_file **out, const struct ftc_segment *segme
 {
     struct ftc_board_file *file = calloc(1, sizeof(*file));
 
-    assert(ranks >= 1 && ranks <= FTC_NODE_MAX_RANKS);
+    assert(ranks >= 1 && ranks <= FTC_NODE_MAX_LOCAL);
     if (file == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a communicator of %d ranks", ranks);
     file->ranks = ranks;

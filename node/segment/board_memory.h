@@ -161,7 +161,8 @@ struct ftc_board_memory {
 
 struct ftc_segment;
 struct ftc_board_memory ftc_segment_board(struct ftc_segment *segment);
-int ftc_segment_area_allocate(struct ftc_segment *segment, int rank, size_t offset, size_t size);
+/* The board of the ranks of this node: rank and place are the same numbers here. */
+int ftc_segment_area_allocate(struct ftc_segment *segment, int place, size_t offset, size_t size);
 /* Allocate the memory of this part of the rank's area, so that a full /dev/shm is FTC_ERR_SYSTEM
  * here and not a SIGBUS later. */
 int ftc_board_allocate(const struct ftc_board_memory *memory, int rank, size_t offset, size_t size);

@@ -26,37 +26,23 @@ const char *ftc_segment_text(struct ftc_segment *segment)
     return segment->text;
 }
 
+struct ftc_standing *ftc_segment_standing(struct ftc_segment *segment, int rank)
+{
+    assert(ftc_segment_has_rank(segment, rank));
+    return (struct ftc_standing *)(void *)(segment->base + segment->layout.standings_offset) + rank;
+}
+
 struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank)
 {
-    assert(ftc_segment_has_rank(segment, rank));
-    return (struct ftc_slot *)(void *)(segment->base + segment->layout.slots_offset) + rank;
-}
-
-static _Atomic uint64_t *row(struct ftc_segment *segment, uint64_t offset, uint64_t stride,
-                             uint64_t index)
-{
-    return (_Atomic uint64_t *)(void *)(segment->base + offset + stride * index);
-}
-
-_Atomic uint64_t *ftc_segment_known_row(struct ftc_segment *segment, int rank)
-{
-    assert(ftc_segment_has_rank(segment, rank));
-    return row(segment, segment->layout.sets_offset, segment->layout.set_stride,
-               2 * (uint64_t)rank);
-}
-
-_Atomic uint64_t *ftc_segment_agreed_row(struct ftc_segment *segment, int rank)
-{
-    assert(ftc_segment_has_rank(segment, rank));
-    return row(segment, segment->layout.sets_offset, segment->layout.set_stride,
-               2 * (uint64_t)rank + 1);
+    return (struct ftc_slot *)(void *)(segment->base + segment->layout.slots_offset) +
+           ftc_segment_place(segment, rank);
 }
 
 _Atomic uint64_t *ftc_segment_pending_row(struct ftc_segment *segment, int rank)
 {
-    assert(ftc_segment_has_rank(segment, rank));
-    return row(segment, segment->layout.pending_offset, segment->layout.pending_stride,
-               (uint64_t)rank);
+    return (_Atomic uint64_t *)(void *)(segment->base + segment->layout.pending_offset +
+                                        segment->layout.pending_stride *
+                                            ftc_segment_place(segment, rank));
 }
 
 struct ftc_board_memory ftc_segment_board(struct ftc_segment *segment)

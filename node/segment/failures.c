@@ -8,7 +8,8 @@
  */
 #include "node/segment/internal.h"
 
-#define RANK_BITS 13
+#define RANK_BITS 17
+#define RESTORED  4096u /* ranks and entries that one call restores */
 /* 2^64 over the golden ratio: its multiples have mixed upper bits. */
 #define GOLDEN 0x9e3779b97f4a7c15ull
 
@@ -31,7 +32,7 @@ static _Atomic uint32_t *failure_log(struct ftc_segment *segment)
     return (_Atomic uint32_t *)(void *)(segment->base + segment->layout.log_offset);
 }
 
-/* The word for entry `index` of the log if it names `rank`. The flag in a slot has the form of
+/* The word for entry `index` of the log if it names `rank`. The flag in a standing has the form of
  * entry 0. */
 static uint32_t checked(uint32_t index, uint32_t rank)
 {
@@ -47,24 +48,25 @@ static void put(_Atomic uint32_t *word, uint32_t right)
         atomic_store_explicit(word, right, memory_order_release);
 }
 
-static void publish_log(struct ftc_segment *segment)
+/* The entries `from` to `end` - 1, as far as there are any, and the length. */
+static void publish_log(struct ftc_segment *segment, uint32_t from, uint32_t end)
 {
     const struct ftc_declared *own = &segment->declared;
 
-    for (uint32_t i = 0; i < own->count; i++)
+    for (uint32_t i = from; i < end && i < own->count; i++)
         put(&failure_log(segment)[i], checked(i, own->log[i]));
     /* Pairs with ftc_segment_next_failure(). A launcher that is killed before this line leaves a
      * log that ends earlier. */
     put(&ftc_segment_header(segment)->failures, own->count);
 }
 
-static void fill_slot(struct ftc_slot *slot, const struct ftc_failure *failure)
+static void fill(struct ftc_standing *standing, const struct ftc_failure *failure)
 {
-    atomic_store_explicit(&slot->cause, (uint32_t)failure->cause, memory_order_relaxed);
-    atomic_store_explicit(&slot->detail, failure->detail, memory_order_relaxed);
-    atomic_store_explicit(&slot->seen_by, failure->seen_by, memory_order_relaxed);
-    atomic_store_explicit(&slot->suspected_ns, failure->suspected_ns, memory_order_relaxed);
-    atomic_store_explicit(&slot->declared_ns, failure->declared_ns, memory_order_relaxed);
+    atomic_store_explicit(&standing->cause, (uint16_t)failure->cause, memory_order_relaxed);
+    atomic_store_explicit(&standing->detail, failure->detail, memory_order_relaxed);
+    atomic_store_explicit(&standing->seen_by, failure->seen_by, memory_order_relaxed);
+    atomic_store_explicit(&standing->suspected_ns, failure->suspected_ns, memory_order_relaxed);
+    atomic_store_explicit(&standing->declared_ns, failure->declared_ns, memory_order_relaxed);
 }
 
 void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure)
@@ -73,21 +75,24 @@ void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc
 
     if (own->has[rank])
         return;
-    fill_slot(ftc_segment_slot(segment, rank), failure);
+    fill(ftc_segment_standing(segment, rank), failure);
     /* Pairs with ftc_segment_failed(): a reader that sees the flag sees the fields. */
-    put(&ftc_segment_slot(segment, rank)->failed, checked(0, (uint32_t)rank));
+    put(&ftc_segment_standing(segment, rank)->failed, checked(0, (uint32_t)rank));
     own->has[rank] = true;
     own->log[own->count++] = (uint32_t)rank;
-    publish_log(segment);
+    publish_log(segment, own->count - 1, own->count);
 }
 
 void ftc_segment_restore_failures(struct ftc_segment *segment)
 {
-    const struct ftc_declared *own = &segment->declared;
+    struct ftc_declared *own = &segment->declared;
+    uint32_t from = own->next, end = from + RESTORED;
 
-    for (uint32_t rank = 0; rank < segment->layout.ranks; rank++)
-        put(&ftc_segment_slot(segment, (int)rank)->failed, own->has[rank] ? checked(0, rank) : 0);
-    publish_log(segment);
+    for (uint32_t rank = from; rank < end && rank < segment->layout.ranks; rank++)
+        put(&ftc_segment_standing(segment, (int)rank)->failed,
+            own->has[rank] ? checked(0, rank) : 0);
+    publish_log(segment, from, end);
+    own->next = end < segment->layout.ranks ? end : 0;
 }
 
 int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor)
@@ -107,6 +112,6 @@ int ftc_segment_next_failure(struct ftc_segment *segment, uint32_t *cursor)
 
 bool ftc_segment_failed(struct ftc_segment *segment, int rank)
 {
-    return atomic_load_explicit(&ftc_segment_slot(segment, rank)->failed, memory_order_acquire) ==
-           checked(0, (uint32_t)rank);
+    return atomic_load_explicit(&ftc_segment_standing(segment, rank)->failed,
+                                memory_order_acquire) == checked(0, (uint32_t)rank);
 }

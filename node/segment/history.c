@@ -25,7 +25,7 @@ static struct ftc_history_entry *ring_of(struct ftc_segment *segment, int rank)
     return segment->history != FTC_HISTORY_OFF && ftc_segment_is_local(segment, rank)
                ? (struct ftc_history_entry *)(void *)(segment->base +
                                                       segment->layout.history_offset) +
-                     (size_t)rank * FTC_HISTORY_MOST
+                     ftc_segment_place(segment, rank) * FTC_HISTORY_MOST
                : NULL;
 }
 
@@ -361,10 +361,10 @@ void ftc_history_waits(struct ftc_history *history, int rank)
         history->most = 1;
         (void)end_run(history, history->number + 1);
     }
-    if (rank < 0 || LOAD(entry->waits_for) == rank + 1)
+    if (rank < 0 || LOAD(entry->waits_for) == (uint32_t)rank + 1)
         return;
     STORE(entry->waited, offset(history));
-    atomic_store_explicit(&entry->waits_for, (uint16_t)(rank + 1), memory_order_release);
+    atomic_store_explicit(&entry->waits_for, (uint32_t)(rank + 1), memory_order_release);
 }
 
 /* --- reading --- */
@@ -424,7 +424,7 @@ static uint32_t copy(const struct ftc_history_entry *entry, int ranks, bool live
 {
     uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_acquire);
     uint64_t returned = atomic_load_explicit(&entry->returned, memory_order_acquire);
-    int waits_for = atomic_load_explicit(&entry->waits_for, memory_order_acquire) - 1;
+    int waits_for = (int)(atomic_load_explicit(&entry->waits_for, memory_order_acquire) - 1);
     int count = atomic_load_explicit(&entry->count, memory_order_acquire);
     uint64_t called = LOAD(entry->called);
     uint32_t outcome = LOAD(entry->outcome), request = LOAD(entry->request);

@@ -80,12 +80,11 @@ struct ftc_history_entry {
     _Atomic uint32_t started, decided; /* offsets: the protocol began with it, and delivered it */
     _Atomic uint32_t waited;           /* offset: the wait for `waits_for` was first shown */
     _Atomic uint32_t outcome;          /* FTC_HISTORY_OUTCOME, of those that have returned */
-    _Atomic uint16_t waits_for; /* the last rank that it was seen to wait for, + 1; 0: none */
-    _Atomic uint8_t kind;       /* enum ftc_call_kind, or ftc_history_kind */
-    _Atomic uint8_t count;      /* how many there are; 0: a run that goes on */
+    _Atomic uint8_t kind;              /* enum ftc_call_kind, or ftc_history_kind */
+    _Atomic uint8_t count;             /* how many there are; 0: a run that goes on */
     /* Of a request: its lane, + 1, or FTC_HISTORY_LANES + 1 if none was free. 0: it is none. */
     _Atomic uint32_t request;
-    uint32_t unused;
+    _Atomic uint32_t waits_for; /* the last rank that it was seen to wait for, + 1; 0: none */
 };
 
 /* status: 0, or FTC_ERR_*. algorithm: enum ftc_choice_id, plus 1; 0: unknown. failed: |G|. */

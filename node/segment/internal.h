@@ -2,12 +2,15 @@
 #ifndef FTC_NODE_SEGMENT_INTERNAL_H
 #define FTC_NODE_SEGMENT_INTERNAL_H
 
+#include <assert.h>
+
 #include "node/segment/layout.h"
 #include "node/segment/segment.h"
 
 /* The ranks that this process has declared failed, in order. */
 struct ftc_declared {
     uint32_t count;
+    uint32_t next; /* the rank, or the entry, that is restored next */
     uint32_t log[FTC_NODE_MAX_RANKS];
     bool has[FTC_NODE_MAX_RANKS];
 };
@@ -27,6 +30,8 @@ struct ftc_segment {
     enum ftc_history_mode history;
     char *text;
     struct ftc_declared declared; /* used by the launcher; shared memory only shows it to others */
+    uint64_t endpoints_used;      /* the launcher: bytes of the endpoints of remote ranks */
+    uint64_t endpoints_allocated; /* the same, with memory */
     char path[128];
 };
 
@@ -43,6 +48,21 @@ void ftc_segment_file_keep(struct ftc_segment *segment, int fd);
 /* Is the descriptor still that of the segment's file? The user's program may close descriptors that
  * it does not know, and open other files under the same numbers. */
 bool ftc_segment_file_kept(const struct ftc_segment *segment);
+
+/* The place of a rank of this node: its ranks have 0, 1, 2, ... */
+static inline uint64_t ftc_segment_place(const struct ftc_segment *segment, int rank)
+{
+    const uint32_t *first = &segment->first[segment->node];
+
+    assert((uint32_t)rank >= first[0] && (uint32_t)rank < first[1]);
+    return (uint32_t)rank - first[0];
+}
+
+/* Get memory for `size` bytes from `start` of the file on, so that a full /dev/shm is an error here
+ * and not a SIGBUS later. -1: errno says why. */
+int ftc_segment_populate(struct ftc_segment *segment, uint64_t start, size_t size);
+/* Does errno say that /dev/shm is full? */
+bool ftc_segment_full(void);
 
 /* Write the table of nodes into a segment that is being made. */
 int ftc_nodes_fill(struct ftc_segment *segment, const struct ftc_segment_spec *spec);

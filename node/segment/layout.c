@@ -17,8 +17,10 @@
  * share a cache line, except posts, which share one on purpose. A change of these numbers needs a
  * new FTC_SEGMENT_VERSION. */
 _Static_assert(sizeof(struct ftc_slot) % LINE_BYTES == 0, "slots are padded");
-_Static_assert(sizeof(struct ftc_slot) == 1344, "layout of the slot");
-_Static_assert(sizeof(struct ftc_segment_header) == 1088, "layout of the header");
+_Static_assert(sizeof(struct ftc_standing) == LINE_BYTES, "a standing is a cache line");
+_Static_assert(sizeof(struct ftc_slot) == 1280, "layout of the slot");
+_Static_assert(sizeof(struct ftc_shown) == 176, "layout of what is shown");
+_Static_assert(sizeof(struct ftc_segment_header) == 1152, "layout of the header");
 _Static_assert(sizeof(struct ftc_node) == 88, "layout of a node");
 _Static_assert(2 * sizeof(struct ftc_board_post) == LINE_BYTES, "two small posts share a line");
 _Static_assert(sizeof(struct ftc_board_progress) == LINE_BYTES, "layout of the board");
@@ -46,64 +48,114 @@ void ftc_board_layout(struct ftc_board_layout *layout, uint64_t from, uint64_t r
         round_up(layout->results + (uint64_t)FTC_BOARD_RESULTS * FTC_BOARD_BLOCK, PAGE_BYTES);
 }
 
-int ftc_layout_compute(struct ftc_layout *layout, uint64_t ranks, uint64_t nodes, bool endpoints,
-                       uint64_t text_size)
+static int check_numbers(const struct ftc_layout_spec *spec)
 {
-    if (ranks < 1 || ranks > FTC_NODE_MAX_RANKS)
-        return ftc_error_set(FTC_ERR_ARG, "%llu ranks on one node: 1 to %d are possible",
-                             (unsigned long long)ranks, FTC_NODE_MAX_RANKS);
-    if (nodes < 1 || nodes > FTC_NODE_MAX_NODES || nodes > ranks)
+    if (spec->ranks < 1 || spec->ranks > FTC_NODE_MAX_RANKS)
+        return ftc_error_set(FTC_ERR_ARG, "a job of %llu ranks: 1 to %d are possible",
+                             (unsigned long long)spec->ranks, FTC_NODE_MAX_RANKS);
+    if (spec->nodes < 1 || spec->nodes > FTC_NODE_MAX_NODES || spec->nodes > spec->ranks)
         return ftc_error_set(
             FTC_ERR_ARG,
             "%llu ranks on %llu nodes: each node must have a rank, and %d nodes are the most",
-            (unsigned long long)ranks, (unsigned long long)nodes, FTC_NODE_MAX_NODES);
-    if (text_size < 1 || text_size > FTC_LAYOUT_MAX_TEXT)
+            (unsigned long long)spec->ranks, (unsigned long long)spec->nodes, FTC_NODE_MAX_NODES);
+    if (spec->local < 1 || spec->local > FTC_NODE_MAX_LOCAL ||
+        spec->local > spec->ranks - (spec->nodes - 1))
+        return ftc_error_set(FTC_ERR_ARG,
+                             "%llu ranks on one node: 1 to %d are possible; more need more hosts",
+                             (unsigned long long)spec->local, FTC_NODE_MAX_LOCAL);
+    if (spec->nodes == 1 && spec->local != spec->ranks)
+        return ftc_error_set(FTC_ERR_ARG, "%llu of %llu ranks on the only node",
+                             (unsigned long long)spec->local, (unsigned long long)spec->ranks);
+    if (spec->text_size < 1 || spec->text_size > FTC_LAYOUT_MAX_TEXT)
         return ftc_error_set(FTC_ERR_ARG, "a configuration of %llu bytes: at most %u are possible",
-                             (unsigned long long)text_size, FTC_LAYOUT_MAX_TEXT);
-    struct ftc_board_layout board;
-    /* Nothing overflows: both factors are bounded, and the largest total is about 2^40. */
-    uint64_t row = round_up((uint64_t)ftc_set_words((int)ranks) * sizeof(uint64_t), LINE_BYTES);
-    *layout = (struct ftc_layout){
-        .ranks = (uint32_t)ranks, .nodes = (uint32_t)nodes, .text_size = text_size};
-    layout->endpoint_size = endpoints || nodes > 1 ? FTC_ENDPOINT_SIZE : 0;
+                             (unsigned long long)spec->text_size, FTC_LAYOUT_MAX_TEXT);
+    return FTC_SUCCESS;
+}
+
+static uint64_t row_bytes(uint64_t bits)
+{
+    return round_up((uint64_t)ftc_set_words((int)bits) * sizeof(uint64_t), LINE_BYTES);
+}
+
+/* What each rank of the job has. Returns where it ends. */
+static uint64_t lay_out_job(struct ftc_layout *layout)
+{
+    uint64_t ranks = layout->ranks;
+
     layout->text_offset = round_up(sizeof(struct ftc_segment_header), LINE_BYTES);
-    layout->slots_offset = round_up(layout->text_offset + text_size, LINE_BYTES);
-    layout->nodes_offset = layout->slots_offset + ranks * sizeof(struct ftc_slot);
-    layout->endpoints_offset =
-        round_up(layout->nodes_offset + nodes * sizeof(struct ftc_node), LINE_BYTES);
-    layout->log_offset = layout->endpoints_offset + ranks * layout->endpoint_size;
-    layout->sets_offset = round_up(layout->log_offset + ranks * sizeof(uint32_t), LINE_BYTES);
-    layout->set_stride = row;
-    layout->pending_offset = layout->sets_offset + 2 * ranks * row;
-    layout->pending_stride = row;
-    ftc_board_layout(&board, layout->pending_offset + ranks * row, ranks);
+    layout->standings_offset = round_up(layout->text_offset + layout->text_size, LINE_BYTES);
+    layout->nodes_offset = layout->standings_offset + ranks * sizeof(struct ftc_standing);
+    layout->log_offset =
+        round_up(layout->nodes_offset + layout->nodes * sizeof(struct ftc_node), LINE_BYTES);
+    return round_up(layout->log_offset + ranks * sizeof(uint32_t), LINE_BYTES);
+}
+
+/* What each rank of this node has, up to the histories. */
+static void lay_out_node(struct ftc_layout *layout, uint64_t from)
+{
+    struct ftc_board_layout board;
+    uint64_t local = layout->local;
+
+    layout->slots_offset = from;
+    layout->endpoints_offset = layout->slots_offset + local * sizeof(struct ftc_slot);
+    layout->sets_offset = layout->endpoints_offset + local * layout->endpoint_size;
+    layout->set_stride = row_bytes(layout->ranks);
+    layout->pending_offset = layout->sets_offset + 2 * local * layout->set_stride;
+    layout->pending_stride = row_bytes(local);
+    ftc_board_layout(&board, layout->pending_offset + local * layout->pending_stride, local);
     layout->places_offset = board.places;
     layout->progress_offset = board.progress;
     layout->posts_offset = board.posts;
     layout->post_stride = board.post_stride;
     layout->results_offset = board.results;
     layout->history_offset = board.end;
-    layout->rings_offset = layout->history_offset + ranks * FTC_HISTORY_BYTES;
-    layout->areas_offset = layout->rings_offset + ranks * ranks * FTC_SEGMENT_RING_BYTES;
-    layout->total_size = layout->areas_offset + ranks * FTC_BOARD_AREA;
-    return 0;
+}
+
+int ftc_layout_compute(struct ftc_layout *layout, const struct ftc_layout_spec *spec)
+{
+    int rc = check_numbers(spec);
+
+    if (rc != FTC_SUCCESS)
+        return rc;
+    /* Nothing overflows: all factors are bounded, and the largest total is about 2^40. */
+    uint64_t local = spec->local, remote = spec->ranks - local;
+    *layout = (struct ftc_layout){.ranks = (uint32_t)spec->ranks,
+                                  .nodes = (uint32_t)spec->nodes,
+                                  .local = (uint32_t)local,
+                                  .text_size = spec->text_size};
+    layout->endpoint_size = spec->endpoints || spec->nodes > 1 ? FTC_ENDPOINT_SIZE : 0;
+    lay_out_node(layout, lay_out_job(layout));
+    layout->remote_offset = layout->history_offset + local * FTC_HISTORY_BYTES;
+    layout->shown_offset =
+        round_up(layout->remote_offset + remote * layout->endpoint_size, PAGE_BYTES);
+    layout->shown_stride =
+        sizeof(struct ftc_shown) + (spec->ranks <= FTC_SHOWN_RANKS ? 2 * layout->set_stride : 0);
+    layout->rings_offset = round_up(
+        layout->shown_offset + (remote > 0 ? spec->ranks * layout->shown_stride : 0), PAGE_BYTES);
+    layout->areas_offset = layout->rings_offset + local * local * FTC_SEGMENT_RING_BYTES;
+    layout->total_size = layout->areas_offset + local * FTC_BOARD_AREA;
+    return FTC_SUCCESS;
 }
 
 void ftc_layout_store(const struct ftc_layout *layout, struct ftc_segment_header *header)
 {
     header->version = FTC_SEGMENT_VERSION;
     header->ranks = layout->ranks;
+    header->standing_size = sizeof(struct ftc_standing);
     header->slot_size = sizeof(struct ftc_slot);
+    header->shown_size = sizeof(struct ftc_shown);
     header->ring_size = FTC_SEGMENT_RING_BYTES;
     header->text_offset = layout->text_offset;
     header->text_size = layout->text_size;
     header->nodes = layout->nodes;
     header->node_size = sizeof(struct ftc_node);
     header->endpoint_size = (uint32_t)layout->endpoint_size;
-    header->slots_offset = layout->slots_offset;
+    header->local = layout->local;
+    header->standings_offset = layout->standings_offset;
     header->nodes_offset = layout->nodes_offset;
-    header->endpoints_offset = layout->endpoints_offset;
     header->log_offset = layout->log_offset;
+    header->slots_offset = layout->slots_offset;
+    header->endpoints_offset = layout->endpoints_offset;
     header->sets_offset = layout->sets_offset;
     header->pending_offset = layout->pending_offset;
     header->places_offset = layout->places_offset;
@@ -111,11 +163,14 @@ void ftc_layout_store(const struct ftc_layout *layout, struct ftc_segment_header
     header->posts_offset = layout->posts_offset;
     header->results_offset = layout->results_offset;
     header->history_offset = layout->history_offset;
+    header->remote_offset = layout->remote_offset;
+    header->shown_offset = layout->shown_offset;
     header->rings_offset = layout->rings_offset;
     header->areas_offset = layout->areas_offset;
     header->total_size = layout->total_size;
     header->pending_stride = layout->pending_stride;
     header->set_stride = layout->set_stride;
+    header->shown_stride = layout->shown_stride;
 }
 
 /* ftc_layout_store() writes all that lies between these two fields. */
@@ -147,8 +202,12 @@ int ftc_layout_check(struct ftc_layout *layout, const struct ftc_segment_header 
                              "ftcoll throughout a job",
                              header->version, FTC_SEGMENT_VERSION);
     struct ftc_layout expected;
-    if (ftc_layout_compute(&expected, header->ranks, header->nodes, header->endpoint_size > 0,
-                           header->text_size) != 0)
+    struct ftc_layout_spec spec = {.ranks = header->ranks,
+                                   .nodes = header->nodes,
+                                   .local = header->local,
+                                   .text_size = header->text_size,
+                                   .endpoints = header->endpoint_size > 0};
+    if (ftc_layout_compute(&expected, &spec) != 0)
         return FTC_ERR_PROTO;
     struct ftc_segment_header sound;
     memset(&sound, 0, sizeof(sound));

@@ -32,7 +32,8 @@ int ftc_nodes_keep(struct ftc_segment *segment)
         next += count;
     }
     segment->first[segment->layout.nodes] = (uint32_t)next;
-    if (next == segment->layout.ranks && segment->node < segment->layout.nodes)
+    if (next == segment->layout.ranks && segment->node < segment->layout.nodes &&
+        nodes[segment->node].count == segment->layout.local)
         return 0;
     return ftc_error_set(FTC_ERR_PROTO, "damaged segment: its nodes do not hold its %u ranks",
                          segment->layout.ranks);
@@ -74,10 +75,14 @@ int ftc_segment_node(const struct ftc_segment *segment)
 
 int ftc_segment_local(const struct ftc_segment *segment, int *count)
 {
-    const uint32_t *first = &segment->first[segment->node];
+    return ftc_segment_ranks_of(segment, (int)segment->node, count);
+}
 
-    *count = (int)(first[1] - first[0]);
-    return (int)first[0];
+int ftc_segment_ranks_of(const struct ftc_segment *segment, int node, int *count)
+{
+    assert(node >= 0 && (uint32_t)node < segment->layout.nodes);
+    *count = (int)(segment->first[node + 1] - segment->first[node]);
+    return (int)segment->first[node];
 }
 
 bool ftc_segment_is_local(const struct ftc_segment *segment, int rank)
@@ -108,13 +113,4 @@ struct ftc_node *ftc_segment_node_at(struct ftc_segment *segment, int node)
 {
     assert(node >= 0 && (uint32_t)node < segment->layout.nodes);
     return &table(segment)[node];
-}
-
-char *ftc_segment_endpoint(struct ftc_segment *segment, int rank)
-{
-    assert(ftc_segment_has_rank(segment, rank));
-    if (segment->layout.endpoint_size == 0)
-        return NULL;
-    return (char *)segment->base + segment->layout.endpoints_offset +
-           (size_t)rank * FTC_ENDPOINT_SIZE;
 }

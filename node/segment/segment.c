@@ -3,8 +3,8 @@
  * all checks, and is removed by its name.
  *
  * The memory of the front part is allocated when the file is made, so that no later store can meet
- * a full /dev/shm (SIGBUS). The rings and areas behind it stay holes until they are used
- * (ftc_segment_ring_allocate, ftc_segment_area_allocate).
+ * a full /dev/shm (SIGBUS). What lies behind it stays a hole until it is used
+ * (ftc_segment_populate).
  */
 #include "node/segment/segment.h"
 
@@ -28,6 +28,8 @@
 #include "node/segment/internal.h"
 #include "node/segment/layout.h"
 #include "node/system/process.h"
+
+#define USUAL_ENDPOINT 128 /* bytes of an endpoint */
 
 /* --- names --- */
 
@@ -64,42 +66,49 @@ static int allocate_file(int fd, uint64_t offset, uint64_t size)
     return 0;
 }
 
-/* Only the histories of this node's ranks get memory: those of other ranks stay holes, as do all of
- * them where none are kept. */
-static int allocate_front(int fd, const struct ftc_layout *layout,
-                          const struct ftc_segment_spec *spec)
+/* Endpoints of remote ranks get as much as they usually need. In small jobs they get all. */
+static uint64_t usual_endpoints(const struct ftc_layout *layout)
 {
-    struct ftc_node all = {.count = layout->ranks};
-    const struct ftc_node *own = spec->nodes > 0 ? &spec->members[spec->node] : &all;
+    uint64_t each = layout->ranks <= FTC_SHOWN_RANKS ? FTC_ENDPOINT_SIZE : USUAL_ENDPOINT;
 
-    if (allocate_file(fd, 0, layout->history_offset) != 0)
-        return -1;
-    return !spec->history
-               ? 0
-               : allocate_file(fd,
-                               layout->history_offset + (uint64_t)own->first * FTC_HISTORY_BYTES,
-                               (uint64_t)own->count * FTC_HISTORY_BYTES);
+    return layout->endpoint_size > 0 ? (layout->ranks - layout->local) * each : 0;
 }
 
-static int size_file(int fd, const struct ftc_layout *layout, const struct ftc_segment_spec *spec)
+/* The histories get memory if they are kept. */
+static int allocate_front(struct ftc_segment *segment, const struct ftc_segment_spec *spec)
 {
+    const struct ftc_layout *layout = &segment->layout;
+    uint64_t end = spec->history ? layout->remote_offset : layout->history_offset;
+
+    segment->endpoints_allocated = usual_endpoints(layout);
+    if (allocate_file(segment->fd, 0, end) != 0)
+        return -1;
+    return segment->endpoints_allocated == 0
+               ? 0
+               : allocate_file(segment->fd, layout->remote_offset, segment->endpoints_allocated);
+}
+
+static int size_file(struct ftc_segment *segment, const struct ftc_segment_spec *spec)
+{
+    const struct ftc_layout *layout = &segment->layout;
     int rc = check_file_limit(layout->total_size);
     if (rc != 0)
         return rc;
-    if (ftruncate(fd, (off_t)layout->total_size) != 0)
+    if (ftruncate(segment->fd, (off_t)layout->total_size) != 0)
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "cannot make a (sparse) file of %llu bytes in /dev/shm: %m",
                              (unsigned long long)layout->total_size);
-    if (allocate_front(fd, layout, spec) == 0)
+    if (allocate_front(segment, spec) == 0)
         return 0;
     if (errno == ENOSPC)
         return ftc_error_set(
             FTC_ERR_SYSTEM,
             "/dev/shm is full: %llu bytes are needed for %u ranks (%m): remove what is not "
             "needed there (ftcoll-status --gc) or enlarge it (mount -o remount,size=1g /dev/shm)",
-            (unsigned long long)layout->rings_offset, layout->ranks);
+            (unsigned long long)layout->remote_offset + segment->endpoints_allocated,
+            layout->ranks);
     return ftc_error_set(FTC_ERR_SYSTEM, "cannot allocate %llu bytes in /dev/shm: %m",
-                         (unsigned long long)layout->rings_offset);
+                         (unsigned long long)layout->remote_offset + segment->endpoints_allocated);
 }
 
 static int map_file(struct ftc_segment *segment, int fd, uint64_t size, bool writable)
@@ -166,6 +175,21 @@ static void note_start(struct ftc_segment_header *header, bool counter)
     }
 }
 
+/* The words that begin with "none". */
+static void fill_ranks(struct ftc_segment *segment)
+{
+    int count, first = ftc_segment_local(segment, &count);
+
+    for (int rank = 0; rank < (int)segment->layout.ranks; rank++)
+        atomic_store_explicit(&ftc_segment_standing(segment, rank)->seen_by, -1,
+                              memory_order_relaxed);
+    for (int rank = first; rank < first + count; rank++) {
+        struct ftc_activity *activity = &ftc_segment_slot(segment, rank)->activity;
+        atomic_store_explicit(&activity->waits_for, -1, memory_order_relaxed);
+        atomic_store_explicit(&activity->root, -1, memory_order_relaxed);
+    }
+}
+
 static int fill_header(struct ftc_segment *segment, const struct ftc_segment_spec *spec)
 {
     struct ftc_segment_header *header = ftc_segment_header(segment);
@@ -185,16 +209,10 @@ static int fill_header(struct ftc_segment *segment, const struct ftc_segment_spe
     note_start(header, segment->history == FTC_HISTORY_COUNTER);
     header->heartbeat_period_ns = spec->heartbeat_period_ns;
     header->heartbeat_timeout_ns = spec->heartbeat_timeout_ns;
-    for (int rank = 0; rank < spec->ranks; rank++) {
-        atomic_store_explicit(&ftc_segment_slot(segment, rank)->seen_by, -1, memory_order_relaxed);
-        atomic_store_explicit(&ftc_segment_slot(segment, rank)->activity.waits_for, -1,
-                              memory_order_relaxed);
-        atomic_store_explicit(&ftc_segment_slot(segment, rank)->activity.root, -1,
-                              memory_order_relaxed);
-    }
     int rc = ftc_nodes_fill(segment, spec);
     if (rc != 0)
         return rc;
+    fill_ranks(segment);
     /* Pairs with the acquire in read_header(): a reader that sees the magic sees all the rest. */
     atomic_store_explicit(&header->magic, FTC_SEGMENT_MAGIC, memory_order_release);
     return 0;
@@ -216,10 +234,15 @@ static int prepare_segment(struct ftc_segment **out, const struct ftc_segment_sp
     const char *text = spec->text != NULL ? spec->text : "";
     struct ftc_layout layout;
     int rc = check_name(spec->job);
+    uint64_t ranks = spec->ranks > 0 ? (uint64_t)spec->ranks : 0;
+    struct ftc_layout_spec wanted = {.ranks = ranks,
+                                     .nodes = spec->nodes > 0 ? (uint64_t)spec->nodes : 1,
+                                     .local =
+                                         spec->nodes > 0 ? spec->members[spec->node].count : ranks,
+                                     .text_size = strlen(text) + 1,
+                                     .endpoints = spec->endpoints};
     if (rc == 0)
-        rc = ftc_layout_compute(&layout, spec->ranks > 0 ? (uint64_t)spec->ranks : 0,
-                                spec->nodes > 0 ? (uint64_t)spec->nodes : 1, spec->endpoints,
-                                strlen(text) + 1);
+        rc = ftc_layout_compute(&layout, &wanted);
     if (rc == 0)
         rc = new_segment(out, spec->job);
     if (rc != 0)
@@ -248,7 +271,7 @@ int ftc_segment_create(struct ftc_segment **out, const struct ftc_segment_spec *
     if (fchmod(segment->fd, 0600) != 0)
         rc = ftc_error_set(FTC_ERR_SYSTEM, "cannot set the mode of %s: %m", segment->path);
     if (rc == 0)
-        rc = size_file(segment->fd, &segment->layout, spec);
+        rc = size_file(segment, spec);
     if (rc == 0)
         rc = map_file(segment, segment->fd, segment->layout.total_size, true);
     if (rc == 0)
@@ -405,9 +428,8 @@ void ftc_segment_detach(struct ftc_segment *segment)
 
 static uint64_t ring_offset(const struct ftc_segment *segment, int from, int to)
 {
-    assert(ftc_segment_has_rank(segment, from));
-    assert(ftc_segment_has_rank(segment, to));
-    uint64_t index = (uint64_t)from * segment->layout.ranks + (uint64_t)to;
+    uint64_t index =
+        ftc_segment_place(segment, from) * segment->layout.local + ftc_segment_place(segment, to);
     return segment->layout.rings_offset + index * FTC_SEGMENT_RING_BYTES;
 }
 
@@ -431,7 +453,7 @@ static int allocate_by_path(const struct ftc_segment *segment, uint64_t offset, 
     return rc;
 }
 
-static int allocate(struct ftc_segment *segment, uint64_t start, size_t size)
+int ftc_segment_populate(struct ftc_segment *segment, uint64_t start, size_t size)
 {
     int rc;
 
@@ -445,7 +467,7 @@ static int allocate(struct ftc_segment *segment, uint64_t start, size_t size)
 }
 
 /* EFAULT: a store would have raised SIGBUS. */
-static bool shm_full(void)
+bool ftc_segment_full(void)
 {
     return errno == EFAULT || errno == ENOSPC;
 }
@@ -454,9 +476,9 @@ int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, siz
                               size_t size)
 {
     assert(offset <= FTC_SEGMENT_RING_BYTES && size <= FTC_SEGMENT_RING_BYTES - offset);
-    if (allocate(segment, ring_offset(segment, from, to) + offset, size) == 0)
+    if (ftc_segment_populate(segment, ring_offset(segment, from, to) + offset, size) == 0)
         return 0;
-    if (shm_full())
+    if (ftc_segment_full())
         return ftc_error_set(FTC_ERR_SYSTEM,
                              "/dev/shm is full: no room for a channel of %zu bytes from rank %d to "
                              "rank %d: enlarge it (mount -o remount,size=1g /dev/shm)",
@@ -467,14 +489,15 @@ int ftc_segment_ring_allocate(struct ftc_segment *segment, int from, int to, siz
 
 /* --- areas --- */
 
-int ftc_segment_area_allocate(struct ftc_segment *segment, int rank, size_t offset, size_t size)
+int ftc_segment_area_allocate(struct ftc_segment *segment, int place, size_t offset, size_t size)
 {
-    assert(ftc_segment_has_rank(segment, rank));
+    assert(place >= 0 && (uint32_t)place < segment->layout.local);
     assert(offset <= FTC_BOARD_AREA && size <= FTC_BOARD_AREA - offset);
-    if (allocate(segment, segment->layout.areas_offset + (uint64_t)rank * FTC_BOARD_AREA + offset,
-                 size) == 0)
+    uint64_t start = segment->layout.areas_offset + (uint64_t)place * FTC_BOARD_AREA + offset;
+    int rank = (int)segment->first[segment->node] + place;
+    if (ftc_segment_populate(segment, start, size) == 0)
         return 0;
-    if (shm_full())
+    if (ftc_segment_full())
         return ftc_error_set(
             FTC_ERR_SYSTEM,
             "/dev/shm is full: no room for a buffer of %zu bytes for rank %d: enlarge it "

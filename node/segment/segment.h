@@ -4,15 +4,18 @@
  *
  *   header
  *   configuration text
- *   slots, one per rank
+ *   standings, one per rank of the job
  *   nodes
- *   endpoints
  *   failure log
+ *   slots, one per rank of this node, as all that follows up to the histories
+ *   endpoints
  *   set rows
  *   pending rows
  *   board
- *   histories, one per rank; those of ranks of this node have memory, if they are kept
- *   rings, sparse
+ *   histories; they have memory if they are kept
+ *   endpoints of ranks of other nodes, one behind the other, sparse
+ *   shown words of ranks of other nodes, sparse
+ *   rings between ranks of this node, sparse
  *   areas of the board, sparse
  *
  * Nothing outside of node/ knows where the parts lie. The structs below are mapped as they are.
@@ -26,12 +29,12 @@
  * offsets against the size of the file, and keeps private copies of them, so that a later change
  * cannot lead it out of the map.
  *
- * Nodes. A job of several nodes has a segment on each node, with a slot for every rank of the job.
- * A rank of another node is *remote*. The launcher of this node writes the slot of a remote rank,
- * as the launcher of that rank tells it.
+ * Nodes. A job of several nodes has a segment on each node. Each rank of the job has a standing
+ * there, which is one cache line. A rank of this node has a slot, too. A rank of another node is
+ * *remote*: the launcher of this node writes its standing, as the launcher of that rank tells it.
  *
- * Rings. Each ordered pair of ranks has room for one ring, at a fixed place. The file is sparse, so
- * a pair that never talks costs no memory (node/ring.h).
+ * Rings. Each ordered pair of ranks of this node has room for one ring, at a fixed place. The file
+ * is sparse, so a pair that never talks costs no memory (node/ring.h).
  */
 #ifndef FTC_NODE_SEGMENT_SEGMENT_H
 #define FTC_NODE_SEGMENT_SEGMENT_H
@@ -45,14 +48,15 @@
 #include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 25
-#define FTC_NODE_MAX_RANKS  4096
+#define FTC_SEGMENT_VERSION 26
+#define FTC_NODE_MAX_RANKS  65536 /* of a job */
+#define FTC_NODE_MAX_LOCAL  4096  /* ranks of one node */
+#define FTC_NODE_MAX_NODES  4096
 /* Where ftrun is the PMIx server, the name of a job's namespace is this and the name of the job. */
 #define FTC_PMIX_SPACE         "ftcoll-"
 #define FTC_JOB_NAME_SIZE      32
-#define FTC_JOB_GROUP          32 /* bytes */
-#define FTC_JOB_SECRET         32 /* bytes */
-#define FTC_NODE_MAX_NODES     1024
+#define FTC_JOB_GROUP          32    /* bytes */
+#define FTC_JOB_SECRET         32    /* bytes */
 #define FTC_COMMUNICATOR_NAME  32    /* bytes, with its NUL */
 #define FTC_ENDPOINT_SIZE      1024  /* bytes of an endpoint, with its NUL */
 #define FTC_SEGMENT_RING_BYTES 65536 /* one ring with its header */
@@ -193,7 +197,33 @@ struct ftc_counters {
     _Atomic uint64_t masked_ranks[FTC_MASKED_RANKS]; /* the first ones: rank in the job + 1 */
 };
 
-/* The words of one rank. Each group of fields has cache lines of its own. */
+/* How a rank stands, in one cache line. Each node has one for each rank of the job. */
+struct ftc_standing {
+    /* Written by the rank; for a remote rank by the launcher. */
+    /* enum ftc_rank_phase; release: `joined_ns`, the endpoint and the slot are filled in. */
+    _Alignas(64) _Atomic uint32_t phase;
+    _Atomic int32_t pid; /* the process that joined; may be a descendant of the launcher's child */
+    _Atomic uint64_t joined_ns; /* ftc_clock_now() */
+
+    /* Written by the launcher. */
+    _Atomic uint32_t ended;      /* its exit was seen; release: `wait_status` is filled in */
+    _Atomic int32_t wait_status; /* as of waitpid(); valid if ended */
+    /* It was declared failed. The word carries a check (failures.c). Release: the fields below are
+     * filled in, but for `shown`, `refused` and `endpoint`. */
+    _Atomic uint32_t failed;
+    _Atomic int32_t detail;        /* signal, exit code or errno */
+    _Atomic int32_t seen_by;       /* -1: the launcher */
+    _Atomic uint16_t cause;        /* enum ftc_failure_cause */
+    _Atomic uint16_t shown;        /* of a remote rank; release: it has struct ftc_shown */
+    _Atomic uint64_t declared_ns;  /* ftc_clock_now() at the declaration */
+    _Atomic uint64_t suspected_ns; /* when the suspicion or the exit was first seen */
+    /* For a remote rank: take in nothing that it sends. Read this after a message has come. */
+    _Atomic uint32_t refused;
+    _Atomic uint32_t endpoint; /* of a remote rank: where its endpoint is, + 1; 0: nowhere */
+};
+
+/* The words of one rank of this node, beside its standing. Each group of fields has cache lines of
+ * its own. */
 struct ftc_slot {
     /* Written by any rank and the launcher. */
     _Alignas(64) _Atomic uint32_t bell; /* futex word, incremented before every wake-up */
@@ -203,11 +233,8 @@ struct ftc_slot {
     _Atomic uint32_t gives_way;
 
     /* Written by the rank. */
-    /* enum ftc_rank_phase; release: the fields below are filled in. */
-    _Alignas(64) _Atomic uint32_t phase;
-    _Atomic int32_t pid; /* the process that joined; may be a descendant of the launcher's child */
-    _Atomic uint64_t pid_start;       /* its start time, /proc/<pid>/stat field 22 */
-    _Atomic uint64_t joined_ns;       /* ftc_clock_now() */
+    /* The start time of the process that joined, /proc/<pid>/stat field 22. */
+    _Alignas(64) _Atomic uint64_t pid_start;
     _Atomic uint64_t first_result_ns; /* when its first collective returned; 0: not yet */
     _Atomic uint64_t heartbeat;       /* grows once per period while the progress thread runs */
     _Atomic uint64_t called;          /* how many operations it has called, for flow control */
@@ -225,23 +252,18 @@ struct ftc_slot {
     _Alignas(64) _Atomic int32_t child_pid; /* 0: not started */
     /* ftc_process_start(child_pid). 0: unknown; a collector does not kill the process then. */
     _Atomic uint64_t child_start;
-    _Atomic uint32_t ended;      /* its exit was seen; release: the fields below are filled in */
-    _Atomic int32_t wait_status; /* as of waitpid(); valid if ended */
-    _Atomic uint64_t spawned_ns, ended_ns;
-    /* It was declared failed. The word carries a check (failures.c). Release: the fields below are
-     * filled in. */
-    _Atomic uint32_t failed;
-    _Atomic uint32_t cause;        /* enum ftc_failure_cause */
-    _Atomic int32_t detail;        /* signal, exit code or errno */
-    _Atomic int32_t seen_by;       /* -1: the launcher */
-    _Atomic uint64_t declared_ns;  /* ftc_clock_now() at the declaration */
-    _Atomic uint64_t suspected_ns; /* when the suspicion or the exit was first seen */
-    /* For a remote rank: take in nothing that it sends. Read this after a message has come. */
-    _Atomic uint32_t refused;
-    /* For a rank of this node: how often the detector suspected it. */
-    _Atomic uint32_t suspicions;
-    _Atomic uint32_t fencings; /* how often the launcher killed it because of a suspicion */
+    _Atomic uint64_t spawned_ns;
+    _Atomic uint32_t suspicions; /* how often the detector suspected it */
+    _Atomic uint32_t fencings;   /* how often the launcher killed it because of a suspicion */
 };
+
+/* What a remote rank does, for people. The launcher writes it now and then, as the launcher of that
+ * rank tells it. In jobs of up to FTC_SHOWN_RANKS its sets follow, as they lie in set rows. */
+struct ftc_shown {
+    struct ftc_activity activity;
+    _Atomic uint64_t called, operations, heartbeat, spawned_ns; /* as in a slot */
+};
+#define FTC_SHOWN_RANKS 4096
 
 /* The rank that the word `accused` or `unreachable` of a slot names. -1: it names none, or one that
  * is not of this job. */
@@ -261,14 +283,17 @@ enum ftc_history_mode {
 struct ftc_segment_header {
     _Atomic uint64_t magic; /* written last; release: the fields below are filled in */
     uint32_t version, ranks;
-    uint32_t slot_size, ring_size;
+    uint32_t standing_size, slot_size, shown_size, ring_size;
     uint64_t text_offset, text_size;
     uint32_t nodes, node_size;
-    uint32_t endpoint_size, unused; /* endpoint_size 0: the job has no endpoints */
-    uint64_t slots_offset, nodes_offset, endpoints_offset, log_offset, sets_offset, pending_offset;
+    uint32_t endpoint_size; /* 0: the job has no endpoints */
+    uint32_t local;         /* ranks of this node */
+    uint64_t standings_offset, nodes_offset, log_offset;
+    uint64_t slots_offset, endpoints_offset, sets_offset, pending_offset;
     uint64_t places_offset, progress_offset, posts_offset, results_offset; /* the board */
-    uint64_t history_offset, rings_offset, areas_offset, total_size;
-    uint64_t pending_stride, set_stride; /* bytes between two rows */
+    uint64_t history_offset, remote_offset, shown_offset; /* remote: endpoints of remote ranks */
+    uint64_t rings_offset, areas_offset, total_size;
+    uint64_t pending_stride, set_stride, shown_stride; /* bytes between two rows */
     char job[FTC_JOB_NAME_SIZE];
     char host[64];
     char command[256];   /* shown to people; cut to fit */
@@ -369,7 +394,8 @@ int ftc_segment_ranks(const struct ftc_segment *segment);
 bool ftc_segment_holds(const struct ftc_segment *segment, const void *address);
 /* A private, NUL-terminated copy of the configuration text. The mapping owns it. */
 const char *ftc_segment_text(struct ftc_segment *segment);
-struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank);
+struct ftc_standing *ftc_segment_standing(struct ftc_segment *segment, int rank);
+struct ftc_slot *ftc_segment_slot(struct ftc_segment *segment, int rank); /* of this node */
 
 /* --- nodes --- */
 
@@ -380,21 +406,36 @@ int ftc_segment_local(const struct ftc_segment *segment, int *count);
 bool ftc_segment_is_local(const struct ftc_segment *segment, int rank);
 int ftc_segment_node_of(const struct ftc_segment *segment, int rank);
 struct ftc_node *ftc_segment_node_at(struct ftc_segment *segment, int node);
-/* The endpoint of a rank, in FTC_ENDPOINT_SIZE untrusted bytes. Read it only after the phase of the
- * rank has become FTC_PHASE_JOINED. NULL: the job has no endpoints. */
-char *ftc_segment_endpoint(struct ftc_segment *segment, int rank);
+/* The ranks of `node`. Returns the first one, and their number in *count. */
+int ftc_segment_ranks_of(const struct ftc_segment *segment, int node, int *count);
+
+/* Where a rank of this node writes its endpoint before it sets FTC_PHASE_JOINED, in
+ * FTC_ENDPOINT_SIZE bytes. NULL: the job has no endpoints. */
+char *ftc_segment_own_endpoint(struct ftc_segment *segment, int rank);
+/* The launcher: keep the endpoint of a remote rank, of `size` < FTC_ENDPOINT_SIZE bytes without a
+ * NUL. Then set FTC_PHASE_JOINED. FTC_ERR_SYSTEM: /dev/shm is full. */
+int ftc_segment_keep_endpoint(struct ftc_segment *segment, int rank, const void *text, size_t size);
+/* Copy the endpoint of a rank that has joined. Its words are not trusted. False: it has not joined,
+ * or has no endpoint. */
+bool ftc_segment_endpoint(struct ftc_segment *segment, int rank, char text[FTC_ENDPOINT_SIZE]);
+
+/* What is shown of a rank. NULL: nothing has been told of it. */
+struct ftc_activity *ftc_segment_activity(struct ftc_segment *segment, int rank);
+/* The same of a remote rank. The launcher gets memory for it. FTC_ERR_SYSTEM: /dev/shm is full. */
+struct ftc_shown *ftc_segment_shown(struct ftc_segment *segment, int rank);
+int ftc_segment_show(struct ftc_segment *segment, int rank, struct ftc_shown **shown);
 
 /* The sets that a rank publishes for ftcoll-status, in ftc_set_words(ranks) words each. A reader
- * may see words of different times. */
+ * may see words of different times. NULL: they are not known on this node. */
 _Atomic uint64_t *ftc_segment_known_row(struct ftc_segment *segment, int rank);  /* L */
 _Atomic uint64_t *ftc_segment_agreed_row(struct ftc_segment *segment, int rank); /* G */
 
-/* The pending bits of `rank`: bit q is set after q has put something into the ring q -> rank. Any
- * rank, by atomic or and exchange. */
+/* The pending bits of `rank`: bit i is set after the i-th rank q of this node has put something
+ * into the ring q -> rank. Any rank, by atomic or and exchange. */
 _Atomic uint64_t *ftc_segment_pending_row(struct ftc_segment *segment, int rank);
 
-/* The start of the ring from -> to. NULL in a read-only mapping. Touch the ring only after
- * ftc_ring_create(). */
+/* The start of the ring from -> to, two ranks of this node. NULL in a read-only mapping. Touch the
+ * ring only after ftc_ring_create(). */
 void *ftc_segment_ring(struct ftc_segment *segment, int from, int to);
 /* Allocate the memory of `size` bytes from `offset` of that ring, so that a full /dev/shm is
  * FTC_ERR_SYSTEM here and not a SIGBUS later. */
@@ -410,15 +451,15 @@ struct ftc_failure {
     uint64_t suspected_ns, declared_ns;
 };
 
-/* Declare `rank` failed, after its exit was seen: fill its slot, append it to the log, then publish
- * the log. A second declaration of the same rank is ignored. A private list of this process decides
- * that, never shared memory. The caller must then wake the sleepers (ftc_bell_ring_all,
+/* Declare `rank` failed, after its exit was seen: fill its standing, append it to the log, then
+ * publish the log. A second declaration of the same rank is ignored. A private list of this process
+ * decides that, never shared memory. The caller must then wake the sleepers (ftc_bell_ring_all,
  * ftc_board_ring_all).
  */
 void ftc_segment_declare(struct ftc_segment *segment, int rank, const struct ftc_failure *failure);
 
-/* Write again all that this process has declared, because a rank may have damaged the flags, the
- * log or its length. */
+/* Write again what this process has declared, because a rank may have damaged the flags, the log or
+ * its length. In a large job one call looks at some ranks, and the next one at the next ranks. */
 void ftc_segment_restore_failures(struct ftc_segment *segment);
 
 /* The rank in entry *cursor of the failure log, and advance *cursor, which starts at 0. -1: there

@@ -78,22 +78,23 @@ static bool nobody_needs_me(struct ftc_comm *comm, void *arg)
     ftc_comm_engine_free_revoked(
         comm); /* a rank that was in FINALIZE may have learnt of it first */
     for (int rank = *from; rank < comm->size; rank++, ++*from) {
-        const struct ftc_slot *slot = ftc_segment_slot(comm->process->segment, rank);
-        if (atomic_load_explicit(&slot->phase, memory_order_acquire) != FTC_PHASE_FINALIZED &&
+        const struct ftc_standing *standing = ftc_segment_standing(comm->process->segment, rank);
+        if (atomic_load_explicit(&standing->phase, memory_order_acquire) != FTC_PHASE_FINALIZED &&
             !ftc_segment_failed(comm->process->segment, rank))
             return false;
     }
     return true;
 }
 
-/* header->finalized is a hint that spares a scan of all slots. The rank that completes the count
- * wakes the others. If a ring gets lost, they look after a heartbeat period anyway. */
+/* header->finalized is a hint that spares a scan of all standings. The rank that completes the
+ * count wakes the others. If a ring gets lost, they look after a heartbeat period anyway. */
 static void set_mark(struct ftc_comm *comm)
 {
     struct ftc_segment_header *header = ftc_segment_header(comm->process->segment);
 
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_MARK);
-    atomic_store_explicit(&comm->process->slot->phase, FTC_PHASE_FINALIZED, memory_order_release);
+    atomic_store_explicit(&comm->process->standing->phase, FTC_PHASE_FINALIZED,
+                          memory_order_release);
     ftc_drill_pass(&comm->process->drill, FTC_DRILL_MARKED);
     if (ftc_segment_nodes(comm->process->segment) > 1)
         ftc_bell_ring_launcher(&comm->process->bell); /* it tells the ranks of other nodes */

@@ -342,13 +342,14 @@ static bool may_await(const struct ftc_process *process)
            process->turn.inside == 0 && !process->any_audible;
 }
 
-/* The slot of the rank that must do something; NULL: it may be any. */
+/* The slot of the rank that must do something; NULL: it may be any, or is on another node. */
 static const struct ftc_slot *other_end(const struct ftc_comm *comm, const struct ftc_transfer *t)
 {
     int rank = t->rank >= 0 ? t->rank : t->from;
 
-    return rank >= 0 ? ftc_segment_slot(comm->process->segment, ftc_comm_job_rank(comm, rank))
-                     : NULL;
+    return rank >= 0 && ftc_comm_is_local(comm, rank)
+               ? ftc_segment_slot(comm->process->segment, ftc_comm_job_rank(comm, rank))
+               : NULL;
 }
 
 static int most_looks(const struct ftc_patience *patience, const struct ftc_slot *other)

@@ -116,7 +116,7 @@ int ftc_connect(struct ftc_process *process)
 
 static void write_endpoint(struct ftc_process *process)
 {
-    char *place = ftc_segment_endpoint(process->segment, process->rank);
+    char *place = ftc_segment_own_endpoint(process->segment, process->rank);
     const char *(*endpoint)(const struct ftc_transport *) = process->transport->ops->endpoint;
 
     if (place != NULL && endpoint != NULL)
@@ -127,9 +127,9 @@ static void write_endpoint(struct ftc_process *process)
 void ftc_connect_announce(struct ftc_process *process)
 {
     write_endpoint(process);
-    atomic_store(&process->slot->joined_ns, ftc_clock_now());
+    atomic_store(&process->standing->joined_ns, ftc_clock_now());
     atomic_store_explicit(&process->slot->activity.since_ns, ftc_clock_now(), memory_order_relaxed);
-    atomic_store_explicit(&process->slot->phase, FTC_PHASE_JOINED, memory_order_release);
+    atomic_store_explicit(&process->standing->phase, FTC_PHASE_JOINED, memory_order_release);
     ftc_bell_ring_launcher(&process->bell);
     if (ftc_config_leaves_node(&process->config))
         ftc_bell_ring_all(&process->bell);

@@ -75,7 +75,6 @@ static void set_patience(struct ftc_process *process)
 
 static int join(struct ftc_process *process)
 {
-    struct ftc_slot *slot = process->slot;
     uint64_t its = ftc_segment_header(process->segment)->pid_namespace,
              mine = ftc_process_namespace();
     int32_t nobody = 0;
@@ -86,7 +85,8 @@ static int join(struct ftc_process *process)
             "rank %d is in another pid namespace than its ftrun, which could not see it "
             "end; start one container for all ranks of a host, with ftrun in it",
             process->rank);
-    if (!atomic_compare_exchange_strong(&slot->pid, &nobody, (int32_t)getpid()) && nobody < 0)
+    if (!atomic_compare_exchange_strong(&process->standing->pid, &nobody, (int32_t)getpid()) &&
+        nobody < 0)
         return ftc_error_set(
             FTC_ERR_FENCED,
             "rank %d has ended already: the process that ftrun started for it is gone",
@@ -96,7 +96,7 @@ static int join(struct ftc_process *process)
                              "rank %d has joined already, as process %d; call ftc_init() once",
                              process->rank, (int)nobody);
     process->joined = true;
-    atomic_store(&slot->pid_start, ftc_process_start(getpid()));
+    atomic_store(&process->slot->pid_start, ftc_process_start(getpid()));
     return 0;
 }
 
@@ -109,7 +109,13 @@ static int attach(struct ftc_process *process, const struct ftc_identity *identi
     if (ftc_segment_ranks(process->segment) != process->size)
         return ftc_error_set(FTC_ERR_PROTO, "the segment of job %s is for %d ranks, PMIx says %d",
                              identity->job, ftc_segment_ranks(process->segment), process->size);
+    if (!ftc_segment_is_local(process->segment, process->rank))
+        return ftc_error_set(FTC_ERR_PROTO,
+                             "rank %d is not a rank of this node in the segment of "
+                             "job %s",
+                             process->rank, identity->job);
     process->slot = ftc_segment_slot(process->segment, process->rank);
+    process->standing = ftc_segment_standing(process->segment, process->rank);
     ftc_history_init(&process->history, process->segment, process->rank);
     ftc_drill_pass(&process->drill, FTC_DRILL_ATTACHED);
     return 0;
@@ -147,8 +153,8 @@ static int make_guard(struct ftc_process *process)
 /* After a failed ftc_init() the process may try again, so the slot must be free. */
 static void unjoin(struct ftc_process *process)
 {
-    if (process->joined && atomic_load(&process->slot->phase) == FTC_PHASE_SPAWNED)
-        atomic_store(&process->slot->pid, 0);
+    if (process->joined && atomic_load(&process->standing->phase) == FTC_PHASE_SPAWNED)
+        atomic_store(&process->standing->pid, 0);
 }
 
 void ftc_process_close(struct ftc_process *process)

@@ -142,7 +142,7 @@ void ftc_runtime_multicast_publish(struct ftc_process *process)
 static bool is_refused(const struct ftc_process *process, int rank)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load_explicit(&ftc_segment_slot(process->segment, rank)->refused,
+    return atomic_load_explicit(&ftc_segment_standing(process->segment, rank)->refused,
                                 memory_order_acquire) != 0;
 }
 

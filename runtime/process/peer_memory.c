@@ -24,7 +24,8 @@ static pid_t find_process(const struct ftc_process *process, int rank)
 {
     const struct ftc_slot *slot = ftc_segment_slot(process->segment, rank);
     uint64_t start = atomic_load_explicit(&slot->pid_start, memory_order_acquire);
-    pid_t pid = atomic_load_explicit(&slot->pid, memory_order_acquire);
+    pid_t pid = atomic_load_explicit(&ftc_segment_standing(process->segment, rank)->pid,
+                                     memory_order_acquire);
 
     return pid > 0 && start != 0 && ftc_process_life(pid, start) == FTC_LIFE_ALIVE ? pid : 0;
 }

@@ -155,8 +155,9 @@ struct ftc_process {
     struct ftc_config config;
     uint64_t started_ns; /* when ftc_init() made this process a rank */
     struct ftc_log log;
-    struct ftc_segment *segment; /* of this node; NULL if alone */
-    struct ftc_slot *slot;       /* the words of this rank in the segment */
+    struct ftc_segment *segment;   /* of this node; NULL if alone */
+    struct ftc_slot *slot;         /* the words of this rank in the segment; */
+    struct ftc_standing *standing; /* and how it stands there */
     /* Its last operations, of all communicators. */
     struct ftc_history_store history;
     struct ftc_bell bell; /* rings wake this rank by it */

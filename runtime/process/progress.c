@@ -122,12 +122,12 @@ static bool failures_waiting(struct ftc_process *process)
 
 static void probe_failure(struct ftc_process *process, int rank)
 {
-    struct ftc_slot *slot = ftc_segment_slot(process->segment, rank);
-    uint64_t since = atomic_load_explicit(&slot->suspected_ns, memory_order_relaxed),
+    struct ftc_standing *standing = ftc_segment_standing(process->segment, rank);
+    uint64_t since = atomic_load_explicit(&standing->suspected_ns, memory_order_relaxed),
              now = ftc_clock_now();
     uint64_t after = since != 0 && since < now ? now - since : 0;
 
-    FTC_PROBE_FAILURE(rank, after, atomic_load_explicit(&slot->cause, memory_order_relaxed));
+    FTC_PROBE_FAILURE(rank, after, atomic_load_explicit(&standing->cause, memory_order_relaxed));
 }
 
 static void take_failure(struct ftc_process *process, int rank)

@@ -13,8 +13,8 @@
 /* A rank that has the mark may be gone, and needs no message any more. */
 static bool has_mark(const struct ftc_process *process, int rank)
 {
-    const struct ftc_slot *slot = ftc_segment_slot(process->segment, rank);
-    return atomic_load_explicit(&slot->phase, memory_order_acquire) == FTC_PHASE_FINALIZED;
+    const struct ftc_standing *standing = ftc_segment_standing(process->segment, rank);
+    return atomic_load_explicit(&standing->phase, memory_order_acquire) == FTC_PHASE_FINALIZED;
 }
 
 void ftc_reach_publish(struct ftc_process *process)

@@ -60,16 +60,46 @@ struct fake {
     bool *frozen;
 };
 
+/* The words of a rank, of this node or of another one. */
+struct words {
+    struct ftc_standing *standing;
+    struct ftc_slot *slot; /* NULL: it is of another node */
+    struct ftc_activity *activity;
+    _Atomic uint64_t *called, *returned, *heartbeat;
+};
+
+static struct words words_of(struct fake *fake, int rank)
+{
+    struct words words = {.standing = ftc_segment_standing(fake->segment, rank)};
+    struct ftc_shown *shown;
+
+    if (ftc_segment_is_local(fake->segment, rank)) {
+        words.slot = ftc_segment_slot(fake->segment, rank);
+        words.called = &words.slot->called;
+        words.returned = &words.slot->counters.operations;
+        words.heartbeat = &words.slot->heartbeat;
+    } else {
+        if (ftc_segment_show(fake->segment, rank, &shown) != FTC_SUCCESS)
+            exit(4);
+        words.called = &shown->called;
+        words.returned = &shown->operations;
+        words.heartbeat = &shown->heartbeat;
+    }
+    words.activity = ftc_segment_activity(fake->segment, rank);
+    return words;
+}
+
 static void join(struct fake *fake, int rank)
 {
-    struct ftc_slot *slot = ftc_segment_slot(fake->segment, rank);
-    slot->child_pid = getpid();
-    slot->pid = getpid();
-    slot->joined_ns = ftc_clock_now();
-    slot->activity.waits_for = slot->activity.root = -1;
-    slot->activity.since_ns = ftc_clock_now();
-    slot->activity.communicator = FTC_COMMUNICATOR_WORLD;
-    slot->phase = FTC_PHASE_JOINED;
+    struct words words = words_of(fake, rank);
+    if (words.slot != NULL)
+        words.slot->child_pid = getpid();
+    words.standing->pid = getpid();
+    words.standing->joined_ns = ftc_clock_now();
+    words.activity->waits_for = words.activity->root = -1;
+    words.activity->since_ns = ftc_clock_now();
+    words.activity->communicator = FTC_COMMUNICATOR_WORLD;
+    words.standing->phase = FTC_PHASE_JOINED;
 }
 
 static void fail(struct fake *fake, int rank, int cause, int detail, int seen_by)
@@ -82,7 +112,7 @@ static void fail(struct fake *fake, int rank, int cause, int detail, int seen_by
     ftc_segment_declare(fake->segment, rank, &failure);
     for (int i = 0; i < fake->ranks; i++) {
         ftc_segment_known_row(fake->segment, i)[rank / 64] |= UINT64_C(1) << rank % 64;
-        ftc_segment_slot(fake->segment, i)->activity.known_failed++;
+        ftc_segment_activity(fake->segment, i)->known_failed++;
     }
 }
 
@@ -114,6 +144,29 @@ static bool obey_count(struct ftc_slot *slot, const char *verb, int a, int b, in
         slot->counters.rules[FTC_RULE_COMPARE] = (uint64_t)a;
         slot->counters.rules[FTC_RULE_OUTVOTE] = (uint64_t)b;
         slot->counters.rules[FTC_RULE_DETECT] = (uint64_t)c;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The same for the other words of a slot. */
+static bool obey_slot(struct fake *fake, int rank, const char *verb, int a, int b, int c)
+{
+    struct ftc_slot *slot;
+
+    if (!ftc_segment_is_local(fake->segment, rank))
+        return false;
+    slot = ftc_segment_slot(fake->segment, rank);
+    if (obey_count(slot, verb, a, b, c))
+        return true;
+    if (strcmp(verb, "carriers") == 0) {
+        slot->carriers[FTC_CARRIER_SHM] = (uint32_t)a;
+        slot->carriers[FTC_CARRIER_VERBS] = (uint32_t)b;
+        slot->carriers[FTC_CARRIER_TCP] = (uint32_t)c;
+    } else if (strcmp(verb, "junk") == 0) {
+        memset((void *)slot, a, sizeof(*slot));
+        memset((void *)ftc_segment_standing(fake->segment, rank), a, sizeof(struct ftc_standing));
     } else {
         return false;
     }
@@ -173,47 +226,42 @@ static void obey(struct fake *fake, const char *line)
     sscanf(line, "%15s %d %d %d %d", verb, &rank, &a, &b, &c);
     if (rank < 0 || rank >= fake->ranks)
         exit(3);
-    struct ftc_slot *slot = ftc_segment_slot(fake->segment, rank);
-    struct ftc_activity *activity = &slot->activity;
-    if (obey_count(slot, verb, a, b, c) || obey_wait(activity, verb, a, b, c))
+    struct words words = words_of(fake, rank);
+    struct ftc_activity *activity = words.activity;
+    if (obey_slot(fake, rank, verb, a, b, c) || obey_wait(activity, verb, a, b, c))
         return;
     if (strcmp(verb, "fail") == 0) {
         fail(fake, rank, a, b, c);
     } else if (strcmp(verb, "call") == 0) {
         activity->kind = (uint32_t)a;
         activity->op = (uint64_t)b;
-        slot->called = (uint64_t)b + 1;
-        slot->counters.operations = (uint64_t)b;
+        *words.called = (uint64_t)b + 1;
+        *words.returned = (uint64_t)b;
         activity->since_ns = ftc_clock_now();
     } else if (strcmp(verb, "in") == 0) {
         name_communicator(activity, a, line);
     } else if (strcmp(verb, "enter") == 0) {
-        slot->called = (uint64_t)a + 1;
-        slot->counters.operations = (uint64_t)a;
+        *words.called = (uint64_t)a + 1;
+        *words.returned = (uint64_t)a;
     } else if (strcmp(verb, "out") == 0) {
         activity->kind = activity->role = 0;
         activity->waits_for = -1;
-        slot->called = slot->counters.operations = (uint64_t)a;
-    } else if (strcmp(verb, "carriers") == 0) {
-        slot->carriers[FTC_CARRIER_SHM] = (uint32_t)a;
-        slot->carriers[FTC_CARRIER_VERBS] = (uint32_t)b;
-        slot->carriers[FTC_CARRIER_TCP] = (uint32_t)c;
+        *words.called = *words.returned = (uint64_t)a;
     } else if (strcmp(verb, "node") == 0) {
         change_node(fake, rank, (uint32_t)a);
     } else if (strcmp(verb, "process") == 0) {
-        slot->pid = a;
-        slot->pid_start = ftc_process_start(a);
+        words.standing->pid = a;
+        if (words.slot != NULL)
+            words.slot->pid_start = ftc_process_start(a);
     } else if (strcmp(verb, "freeze") == 0) {
         fake->frozen[rank] = true;
     } else if (strcmp(verb, "finalize") == 0) {
-        slot->phase = FTC_PHASE_FINALIZED;
+        words.standing->phase = FTC_PHASE_FINALIZED;
     } else if (strcmp(verb, "exit") == 0) {
-        slot->wait_status = a;
-        slot->ended = 1;
+        words.standing->wait_status = a;
+        words.standing->ended = 1;
     } else if (strcmp(verb, "tear") == 0) {
         activity->sequence |= 1;
-    } else if (strcmp(verb, "junk") == 0) {
-        memset((void *)slot, a, sizeof(*slot));
     } else if (strcmp(verb, "end") == 0) {
         ftc_segment_header(fake->segment)->state = FTC_JOB_ENDED;
     } else {
@@ -225,7 +273,7 @@ static void beat(struct fake *fake)
 {
     for (int i = 0; i < fake->ranks; i++)
         if (!fake->frozen[i])
-            ftc_segment_slot(fake->segment, i)->heartbeat++;
+            ++*words_of(fake, i).heartbeat;
 }
 
 /* Runs until standard input ends. It answers each line with "ok", so that a test knows when the

@@ -46,6 +46,7 @@ static void overwrite(struct ftc_segment *segment, const uint8_t *data, size_t s
     struct ftc_segment_header *header = ftc_segment_header(segment);
     size_t words = (size_t)ftc_set_words(RANKS) * sizeof(uint64_t), at = 0;
     for (int i = 0; i < RANKS; i++) {
+        spread(ftc_segment_standing(segment, i), sizeof(struct ftc_standing), data, size, &at);
         spread(ftc_segment_slot(segment, i), sizeof(struct ftc_slot), data, size, &at);
         spread(ftc_segment_known_row(segment, i), words, data, size, &at);
         spread(ftc_segment_agreed_row(segment, i), words, data, size, &at);

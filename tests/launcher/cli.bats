@@ -50,9 +50,9 @@ wrong() { # PATTERN ARGUMENT...: gives exit code 2 and one line that matches PAT
 }
 
 @test "wrong use exits with 2 and one line with the remedy" {
-    wrong "give 1 to 4096" -np 0 true
-    wrong "give 1 to 4096" -np 4097 true
-    wrong "give 1 to 4096" -np -1 true
+    wrong "give 1 to 65536" -np 0 true
+    wrong "give 1 to 65536" -np 65537 true
+    wrong "give 1 to 65536" -np -1 true
     wrong "whole number" -np four true
     wrong "whole number" -np 4x true
     wrong "give -np N" true
@@ -78,13 +78,20 @@ wrong() { # PATTERN ARGUMENT...: gives exit code 2 and one line that matches PAT
     wrong "$TMPDIR" -np 2 --config "$TMPDIR" true
 }
 
+@test "more ranks than a host may have are refused" {
+    run "$FTRUN" -np 4097 true
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [ "$output" = "ftrun: 4097 ranks on one host: 4096 are the most; start them on more hosts (--hosts)" ]
+}
+
 @test "f must be less than np if it was asked for, and is cut if not" {
     wrong "f is 2 (from -f).*give f 0 to 1" -np 2 -f 2 true
     wrong "from --set" -np 2 --set job.f=2 true
     FTCOLL_JOB_F=5 wrong "FTCOLL_JOB_F" -np 2 true
     wrong "drill.flip.*is no flip" -np 2 --set drill.flip=nonsense true
     wrong "there is no rank 2; give 0 to 1" -np 2 --set drill.flip=0:flow:1@1,2:flow:1@1 true
-    wrong "give 0 to 4095" -np 2 -f -1 true
+    wrong "give 0 to 65535" -np 2 -f -1 true
     run "$FTRUN" -np 1 true
     [ "$status" -eq 0 ]
     run "$FTRUN" -np 3 -f 2 true

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "launcher/agent/wire.h"
+#include "launcher/counters.h"
 
 #define RANKS 70
 
@@ -19,7 +20,7 @@ static void check(const struct ftc_agent_message *message)
     if (message->kind == FTC_AGENT_FAILED && message->cause >= FTC_CAUSES)
         abort();
     if (message->kind == FTC_AGENT_ENDED)
-        ftc_agent_counters(message, &counters);
+        (void)ftc_counters_unpack(&counters, message->bytes, message->size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -36,6 +36,7 @@
 struct probe {
     struct ftc_segment *segment;
     struct ftc_slot *slot;
+    struct ftc_standing *standing;
     struct ftc_bell bell;
     int rank;
 };
@@ -49,13 +50,14 @@ static void join(struct probe *probe, pid_t pid)
     }
     probe->rank = atoi(rank);
     probe->slot = ftc_segment_slot(probe->segment, probe->rank);
+    probe->standing = ftc_segment_standing(probe->segment, probe->rank);
     if (ftc_bell_open(&probe->bell, probe->segment, probe->rank) != 0)
         exit(98);
-    atomic_store(&probe->slot->pid, pid);
+    atomic_store(&probe->standing->pid, pid);
     atomic_store(&probe->slot->pid_start, ftc_process_start(pid));
-    atomic_store(&probe->slot->joined_ns, ftc_clock_now());
+    atomic_store(&probe->standing->joined_ns, ftc_clock_now());
     atomic_store(&probe->slot->heartbeat, 1);
-    atomic_store_explicit(&probe->slot->phase, FTC_PHASE_JOINED, memory_order_release);
+    atomic_store_explicit(&probe->standing->phase, FTC_PHASE_JOINED, memory_order_release);
     ftc_bell_ring_launcher(&probe->bell);
 }
 
@@ -68,9 +70,9 @@ static void beat(struct probe *probe)
 static bool somebody_lacks_the_mark(struct probe *probe)
 {
     for (int rank = 0; rank < ftc_segment_ranks(probe->segment); rank++) {
-        struct ftc_slot *slot = ftc_segment_slot(probe->segment, rank);
+        struct ftc_standing *standing = ftc_segment_standing(probe->segment, rank);
         if (!ftc_segment_failed(probe->segment, rank) &&
-            atomic_load_explicit(&slot->phase, memory_order_acquire) != FTC_PHASE_FINALIZED)
+            atomic_load_explicit(&standing->phase, memory_order_acquire) != FTC_PHASE_FINALIZED)
             return true;
     }
     return false;
@@ -79,7 +81,7 @@ static bool somebody_lacks_the_mark(struct probe *probe)
 /* agreement.md, finalize: sets the mark, and stays until each other rank has it or has failed. */
 static int finalize(struct probe *probe, int code)
 {
-    atomic_store_explicit(&probe->slot->phase, FTC_PHASE_FINALIZED, memory_order_release);
+    atomic_store_explicit(&probe->standing->phase, FTC_PHASE_FINALIZED, memory_order_release);
     for (int beats = 0; beats < PATIENCE && somebody_lacks_the_mark(probe); beats++)
         beat(probe);
     ftc_bell_close(&probe->bell);
@@ -92,9 +94,10 @@ static int survive(struct probe *probe, int count)
     for (int beats = 0; count > 0 && beats < PATIENCE; beats++) {
         int failed = ftc_segment_next_failure(probe->segment, &cursor);
         if (failed >= 0) {
-            struct ftc_slot *slot = ftc_segment_slot(probe->segment, failed);
+            struct ftc_standing *standing = ftc_segment_standing(probe->segment, failed);
             printf("rank %d failed: %s %d\n", failed,
-                   ftc_failure_cause_name(atomic_load(&slot->cause)), atomic_load(&slot->detail));
+                   ftc_failure_cause_name(atomic_load(&standing->cause)),
+                   atomic_load(&standing->detail));
             count--;
         }
         beat(probe);
@@ -136,14 +139,15 @@ static _Noreturn void damage(struct probe *probe, const char *what)
 {
     struct ftc_segment_header *header = ftc_segment_header(probe->segment);
     struct ftc_slot *slot = probe->slot;
+    struct ftc_standing *standing = probe->standing;
     const struct damage all[] = {
-        {"failed", &slot->failed, 1},
-        {"ended", &slot->ended, 1},
+        {"failed", &standing->failed, 1},
+        {"ended", &standing->ended, 1},
         {"failures", &header->failures, 2},
         {"no-failures", &header->failures, UINT32_MAX},
-        {"phase", &slot->phase, FTC_PHASE_FINALIZED},
-        {"no-phase", &slot->phase, 77},
-        {"pid", (_Atomic uint32_t *)&slot->pid, 0x7ffffff0},
+        {"phase", &standing->phase, FTC_PHASE_FINALIZED},
+        {"no-phase", &standing->phase, 77},
+        {"pid", (_Atomic uint32_t *)&standing->pid, 0x7ffffff0},
         {"accused", (_Atomic uint32_t *)&slot->accused, 0x80000000},
         {"accused-self", (_Atomic uint32_t *)&slot->accused, (uint32_t)probe->rank + 1},
         {"unreachable", (_Atomic uint32_t *)&slot->unreachable, 4711},

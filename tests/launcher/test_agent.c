@@ -151,14 +151,9 @@ static void gamma_tells_its_notice(int node)
 /* Its first two news, and LEFT. */
 static void gamma_tells_its_end(int node)
 {
-    static struct ftc_counters counters;
-
     gamma_tells_its_notice(node);
-    gamma_tells(node, (struct ftc_agent_message){.kind = FTC_AGENT_ENDED,
-                                                 .rank = 2,
-                                                 .number = 2,
-                                                 .value = 3 << 8,
-                                                 .counters = &counters});
+    gamma_tells(node, (struct ftc_agent_message){
+                          .kind = FTC_AGENT_ENDED, .rank = 2, .number = 2, .value = 3 << 8});
     gamma_tells(node, (struct ftc_agent_message){.kind = FTC_AGENT_LEFT, .number = 2});
 }
 
@@ -216,9 +211,9 @@ static bool have_leases(void)
     return nodes[0].agent.has_lease && nodes[1].agent.has_lease;
 }
 
-static struct ftc_slot *slot(int node)
+static struct ftc_standing *standing(int node)
 {
-    return ftc_segment_slot(nodes[node].job.segment, 2);
+    return ftc_segment_standing(nodes[node].job.segment, 2);
 }
 
 static bool knows(int node)
@@ -310,7 +305,7 @@ START_TEST(a_death_that_was_not_told_everywhere_is_passed_on)
     gamma_dies();
     ck_assert(until(both_know));
     for (int node = 0; node < AGENTS; node++)
-        ck_assert_uint_eq(atomic_load(&slot(node)->cause), FTC_CAUSE_EXIT);
+        ck_assert_uint_eq(atomic_load(&standing(node)->cause), FTC_CAUSE_EXIT);
     ck_assert(until(beta_saw_it_end));
 }
 END_TEST
@@ -321,7 +316,7 @@ START_TEST(a_death_that_was_not_told_at_all_is_known_everywhere)
     gamma_dies();
     ck_assert(until(both_know));
     for (int node = 0; node < AGENTS; node++)
-        ck_assert_uint_eq(atomic_load(&slot(node)->cause), FTC_CAUSE_NODE);
+        ck_assert_uint_eq(atomic_load(&standing(node)->cause), FTC_CAUSE_NODE);
 }
 END_TEST
 
@@ -337,7 +332,7 @@ START_TEST(the_end_of_a_node_that_was_decided_but_not_told_is_known_everywhere)
     ck_assert(until(both_know));
     ck_assert(until(beta_saw_it_end));
     for (int node = 0; node < AGENTS; node++) {
-        ck_assert_uint_eq(atomic_load(&slot(node)->cause), FTC_CAUSE_EXIT);
+        ck_assert_uint_eq(atomic_load(&standing(node)->cause), FTC_CAUSE_EXIT);
         ck_assert_int_eq(nodes[node].lost, 0);
     }
 }
@@ -351,7 +346,7 @@ START_TEST(a_death_that_was_decided_but_not_told_is_known_everywhere)
     deliver(1);
     ck_assert(until(both_know));
     for (int node = 0; node < AGENTS; node++) {
-        ck_assert_uint_eq(atomic_load(&slot(node)->cause), FTC_CAUSE_NODE);
+        ck_assert_uint_eq(atomic_load(&standing(node)->cause), FTC_CAUSE_NODE);
         ck_assert_int_eq(nodes[node].lost, 1);
     }
 }
@@ -390,7 +385,7 @@ START_TEST(a_death_that_is_told_after_its_decision_keeps_its_cause)
     gamma_tells_its_end(1);
     ck_assert(until(both_saw_it_leave));
     for (int node = 0; node < AGENTS; node++) {
-        ck_assert_uint_eq(atomic_load(&slot(node)->cause), FTC_CAUSE_EXIT);
+        ck_assert_uint_eq(atomic_load(&standing(node)->cause), FTC_CAUSE_EXIT);
         ck_assert_int_eq(nodes[node].lost, 0);
     }
 }
@@ -408,7 +403,7 @@ static void end_well(struct one *one, int rank)
 {
     struct ftc_process *process = &one->ranks.at[rank];
 
-    atomic_store(&ftc_segment_slot(one->job.segment, rank)->phase, FTC_PHASE_FINALIZED);
+    atomic_store(&ftc_segment_standing(one->job.segment, rank)->phase, FTC_PHASE_FINALIZED);
     process->ended = process->child_ended = true;
 }
 
@@ -436,8 +431,6 @@ END_TEST
 /* N8: its last news, which still lack, are asked for. */
 START_TEST(a_node_has_left_when_all_its_news_are_there)
 {
-    static struct ftc_counters counters;
-
     gamma_tells(0, (struct ftc_agent_message){.kind = FTC_AGENT_LEFT, .number = 2});
     gamma_tells_its_notice(0);
     ck_assert(until(alpha_knows));
@@ -445,8 +438,7 @@ START_TEST(a_node_has_left_when_all_its_news_are_there)
     gamma_wanted = 0;
     ck_assert(until(gamma_is_asked));
     ck_assert_int_eq(gamma_wanted, 1 + 1);
-    gamma_tells(0, (struct ftc_agent_message){
-                       .kind = FTC_AGENT_ENDED, .rank = 2, .number = 2, .counters = &counters});
+    gamma_tells(0, (struct ftc_agent_message){.kind = FTC_AGENT_ENDED, .rank = 2, .number = 2});
     ck_assert(until(alpha_saw_it_leave));
 }
 END_TEST

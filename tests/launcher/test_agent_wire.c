@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "launcher/agent/wire.h"
+#include "launcher/counters.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 
@@ -69,10 +70,16 @@ START_TEST(an_end_brings_the_counters)
 
     atomic_store(&counters.sent[0], 5);
     atomic_store(&counters.datagrams[FTC_DATAGRAMS - 1], UINT64_MAX);
-    struct ftc_agent_message ended = {
-        .kind = FTC_AGENT_ENDED, .rank = 0, .number = 3, .value = 0x0900, .counters = &counters};
+    unsigned char bytes[FTC_COUNTERS_PACKED];
+    struct ftc_agent_message ended = {.kind = FTC_AGENT_ENDED,
+                                      .rank = 0,
+                                      .number = 3,
+                                      .value = 0x0900,
+                                      .bytes = bytes,
+                                      .size = ftc_counters_pack(&counters, bytes)};
+    ck_assert_uint_eq(ended.size, 18); /* two that are not 0 */
     struct ftc_agent_message out = through(&ended, &buffer);
-    ftc_agent_counters(&out, &got);
+    ck_assert(ftc_counters_unpack(&got, out.bytes, out.size));
     ck_assert_mem_eq(&got, &counters, sizeof(got));
     ftc_buffer_unref(buffer);
 }
@@ -107,6 +114,21 @@ START_TEST(what_makes_no_sense_is_refused)
 }
 END_TEST
 #define WRONG 13
+
+START_TEST(counters_that_do_not_ascend_are_none)
+{
+    unsigned char bytes[18] = {[0] = 7, [9] = 7};
+    struct ftc_counters got;
+
+    ck_assert(!ftc_counters_unpack(&got, bytes, sizeof(bytes)));
+    bytes[9] = 8;
+    ck_assert(ftc_counters_unpack(&got, bytes, sizeof(bytes)));
+    ck_assert(!ftc_counters_unpack(&got, bytes, sizeof(bytes) - 1));
+    bytes[9] = 255;
+    ck_assert(!ftc_counters_unpack(&got, bytes, sizeof(bytes)));
+    ck_assert(ftc_counters_unpack(&got, NULL, 0));
+}
+END_TEST
 
 START_TEST(an_endpoint_that_is_too_long_is_refused)
 {
@@ -144,6 +166,7 @@ int main(void)
     tcase_add_test(tests, a_notice_comes_as_it_went);
     tcase_add_test(tests, a_rank_that_joined_has_its_endpoints);
     tcase_add_test(tests, an_end_brings_the_counters);
+    tcase_add_test(tests, counters_that_do_not_ascend_are_none);
     tcase_add_loop_test(tests, what_makes_no_sense_is_refused, 0, WRONG);
     tcase_add_test(tests, an_endpoint_that_is_too_long_is_refused);
     tcase_add_test(tests, what_is_cut_short_is_refused);

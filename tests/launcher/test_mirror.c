@@ -59,6 +59,28 @@ static struct ftc_slot *slot(int rank)
     return ftc_segment_slot(job.segment, rank);
 }
 
+static struct ftc_standing *standing(int rank)
+{
+    return ftc_segment_standing(job.segment, rank);
+}
+
+/* What is shown of a rank of another node. */
+static struct ftc_shown *shown(int rank)
+{
+    struct ftc_shown *words;
+
+    ck_assert_int_eq(ftc_segment_show(job.segment, rank, &words), 0);
+    return words;
+}
+
+static void assert_endpoint(int rank, const char *expected)
+{
+    char text[FTC_ENDPOINT_SIZE];
+
+    ck_assert(ftc_segment_endpoint(job.segment, rank, text));
+    ck_assert_str_eq(text, expected);
+}
+
 static void join(int rank, const char *endpoint)
 {
     struct ftc_agent_message message = {.kind = FTC_AGENT_JOINED,
@@ -66,17 +88,15 @@ static void join(int rank, const char *endpoint)
                                         .value = 100 + rank,
                                         .bytes = (const unsigned char *)endpoint,
                                         .size = strlen(endpoint)};
-    ftc_mirror_joined(&mirror, &message);
+    ck_assert_int_eq(ftc_mirror_joined(&mirror, &message), 0);
 }
 
 static void end(int rank, int status)
 {
-    static struct ftc_counters counters;
     struct ftc_agent_message message = {.kind = FTC_AGENT_ENDED,
                                         .number = 1,
                                         .rank = rank,
-                                        .value = status,
-                                        .counters = &counters},
+                                        .value = status},
                              got;
     struct ftc_buffer *buffer = ftc_agent_encode(&message);
 
@@ -99,15 +119,15 @@ static bool notice(int rank)
 START_TEST(a_rank_elsewhere_looks_like_one_that_is_here)
 {
     join(3, "tcp:v1;10.0.0.2;99");
-    ck_assert_uint_eq(atomic_load(&slot(3)->phase), FTC_PHASE_JOINED);
-    ck_assert_int_eq(atomic_load(&slot(3)->pid), 103);
-    ck_assert_str_eq(ftc_segment_endpoint(job.segment, 3), "tcp:v1;10.0.0.2;99");
+    ck_assert_uint_eq(atomic_load(&standing(3)->phase), FTC_PHASE_JOINED);
+    ck_assert_int_eq(atomic_load(&standing(3)->pid), 103);
+    assert_endpoint(3, "tcp:v1;10.0.0.2;99");
     ck_assert(ranks.at[3].joined && ranks.any_joined);
     join(3, "tcp:v1;10.9.9.9;1"); /* told twice: the first counts */
-    ck_assert_str_eq(ftc_segment_endpoint(job.segment, 3), "tcp:v1;10.0.0.2;99");
+    assert_endpoint(3, "tcp:v1;10.0.0.2;99");
     ftc_mirror_marked(&mirror, 3);
     ftc_mirror_marked(&mirror, 3);
-    ck_assert_uint_eq(atomic_load(&slot(3)->phase), FTC_PHASE_FINALIZED);
+    ck_assert_uint_eq(atomic_load(&standing(3)->phase), FTC_PHASE_FINALIZED);
     ck_assert_uint_eq(atomic_load(&ftc_segment_header(job.segment)->finalized), 1);
 }
 END_TEST
@@ -121,7 +141,8 @@ START_TEST(a_notice_is_declared_once)
     ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 4);
     ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
     ck_assert(ranks.at[4].failed && ranks.at[4].told); /* its own agent prints the failure */
-    ck_assert(atomic_load(&slot(4)->declared_ns) - atomic_load(&slot(4)->suspected_ns) == 5);
+    ck_assert(atomic_load(&standing(4)->declared_ns) - atomic_load(&standing(4)->suspected_ns) ==
+              5);
 }
 END_TEST
 
@@ -160,8 +181,8 @@ START_TEST(what_shared_memory_says_of_a_failure_is_not_read_back)
     struct ftc_verdict verdict = {.ranks = &ranks, .segment = job.segment};
 
     ck_assert(notice(4));
-    atomic_store(&slot(4)->cause, FTC_CAUSE_EXIT);
-    atomic_store(&slot(4)->detail, 0);
+    atomic_store(&standing(4)->cause, FTC_CAUSE_EXIT);
+    atomic_store(&standing(4)->detail, 0);
     ck_assert_int_eq(ftc_verdict_code(&verdict), 128 + SIGKILL);
 }
 END_TEST
@@ -170,7 +191,7 @@ START_TEST(nothing_of_a_refused_node_is_taken_in)
 {
     ftc_mirror_refuse(&mirror, BETA);
     for (int rank = 0; rank < RANKS; rank++)
-        ck_assert_uint_eq(atomic_load(&slot(rank)->refused), rank >= 2 && rank <= 4);
+        ck_assert_uint_eq(atomic_load(&standing(rank)->refused), rank >= 2 && rank <= 4);
     ck_assert_uint_eq(atomic_load(&ftc_segment_node_at(job.segment, BETA)->state),
                       FTC_NODE_REFUSED);
     ck_assert(!ftc_segment_failed(job.segment, 2)); /* a refused rank is not declared failed */
@@ -184,9 +205,10 @@ START_TEST(with_a_node_fails_whoever_has_not_ended)
     ck_assert(notice(3));
     ck_assert_int_eq(ftc_mirror_lost(&mirror, BETA), 1);
     ck_assert(!ftc_segment_failed(job.segment, 2));
-    ck_assert_uint_eq(atomic_load(&slot(3)->cause), FTC_CAUSE_SIGNAL); /* the first cause stays */
-    ck_assert_uint_eq(atomic_load(&slot(4)->cause), FTC_CAUSE_NODE);
-    ck_assert_int_eq(atomic_load(&slot(4)->detail), BETA);
+    ck_assert_uint_eq(atomic_load(&standing(3)->cause),
+                      FTC_CAUSE_SIGNAL); /* the first cause stays */
+    ck_assert_uint_eq(atomic_load(&standing(4)->cause), FTC_CAUSE_NODE);
+    ck_assert_int_eq(atomic_load(&standing(4)->detail), BETA);
     ck_assert_int_eq(ftc_mirror_lost(&mirror, BETA), 0);
 }
 END_TEST
@@ -224,7 +246,7 @@ END_TEST
 START_TEST(outcomes_are_settled_by_marks_ends_and_failures)
 {
     ranks.at[0].ended = true;
-    atomic_store(&slot(1)->phase, FTC_PHASE_FINALIZED);
+    atomic_store(&standing(1)->phase, FTC_PHASE_FINALIZED);
     ck_assert(notice(2));
     ftc_mirror_marked(&mirror, 3);
     end(4, 0);
@@ -252,7 +274,7 @@ END_TEST
 START_TEST(what_a_rank_does_is_seen_elsewhere)
 {
     unsigned char bytes[4096];
-    struct ftc_activity *here = &slot(1)->activity, *there = &slot(4)->activity;
+    struct ftc_activity *here = &slot(1)->activity, *there = &shown(4)->activity;
 
     atomic_store(&here->kind, 3);
     atomic_store(&here->op, 77);
@@ -277,8 +299,8 @@ START_TEST(what_a_rank_does_is_seen_elsewhere)
     ck_assert_uint_eq(atomic_load(&there->name[0]), 0x73776f72);
     ck_assert_uint_eq(atomic_load(&there->name[3]), 9);
     ck_assert_uint_le(atomic_load(&there->since_ns), FTC_NS_PER_S);
-    ck_assert_uint_ge(atomic_load(&slot(4)->spawned_ns), 1);
-    ck_assert_uint_le(atomic_load(&slot(4)->spawned_ns), FTC_NS_PER_S);
+    ck_assert_uint_ge(atomic_load(&shown(4)->spawned_ns), 1);
+    ck_assert_uint_le(atomic_load(&shown(4)->spawned_ns), FTC_NS_PER_S);
     ck_assert_uint_gt(atomic_load(&there->unsettled_ns), 0);
     ck_assert_uint_le(atomic_load(&there->unsettled_ns), FTC_NS_PER_S);
     ck_assert_uint_eq(atomic_load(&there->sequence) % 2, 0);
@@ -297,7 +319,7 @@ START_TEST(a_malformed_activity_changes_nothing)
     ftc_store_u64(bytes, 4);
     for (size_t wrong = 0; wrong < size; wrong++)
         ck_assert(!ftc_agent_activity_take(job.segment, BETA, bytes, wrong));
-    ck_assert_uint_eq(atomic_load(&slot(4)->activity.sequence), 0);
+    ck_assert_ptr_null(ftc_segment_shown(job.segment, 4));
 }
 END_TEST
 
@@ -312,11 +334,11 @@ START_TEST(one_message_tells_what_several_ranks_do)
     size = one + ftc_agent_activity_write(job.segment, 1, bytes + one, sizeof(bytes) - one);
     ftc_store_u64(bytes, 2);
     ftc_store_u64(bytes + one, 4);
-    atomic_store(&slot(3)->activity.op, 9);
+    atomic_store(&shown(3)->activity.op, 9);
     ck_assert(ftc_agent_activity_take(job.segment, BETA, bytes, size));
-    ck_assert_uint_eq(atomic_load(&slot(2)->activity.op), 5);
-    ck_assert_uint_eq(atomic_load(&slot(3)->activity.op), 9);
-    ck_assert_uint_eq(atomic_load(&slot(4)->activity.op), 6);
+    ck_assert_uint_eq(atomic_load(&shown(2)->activity.op), 5);
+    ck_assert_uint_eq(atomic_load(&shown(3)->activity.op), 9);
+    ck_assert_uint_eq(atomic_load(&shown(4)->activity.op), 6);
 }
 END_TEST
 
@@ -326,10 +348,10 @@ START_TEST(a_rank_that_has_ended_stays_as_it_ended)
     size_t size = ftc_agent_activity_write(job.segment, 1, bytes, sizeof(bytes));
 
     ftc_store_u64(bytes, 4);
-    atomic_store(&slot(4)->activity.op, 7);
-    atomic_store(&slot(4)->ended, 1);
+    atomic_store(&shown(4)->activity.op, 7);
+    atomic_store(&standing(4)->ended, 1);
     ck_assert(ftc_agent_activity_take(job.segment, BETA, bytes, size));
-    ck_assert_uint_eq(atomic_load(&slot(4)->activity.op), 7);
+    ck_assert_uint_eq(atomic_load(&shown(4)->activity.op), 7);
 }
 END_TEST
 

@@ -46,7 +46,7 @@ out_of_reach() {
     echo ftc_agree FTC_ERR_REVOKED # no revoke ends it
     echo ftc_cancel FTC_ERR_CANCELLED    # likewise
     echo ftc_init FTC_ERR_PROTO # a launcher of another version
-    echo ftc_init FTC_ERR_UNSUPPORTED # more than 4096 ranks, or ranks that another launcher has mixed among hosts
+    echo ftc_init FTC_ERR_UNSUPPORTED # more than 65536 ranks, or ranks that another launcher has mixed among hosts
     echo ftc_agree FTC_ERR_NOMEM # some bytes for each rank
     echo ftc_gatherv FTC_ERR_NOMEM # some bytes for each rank
     echo ftc_reduce_scatter FTC_ERR_NOMEM # likewise

@@ -426,7 +426,7 @@ static struct ftc_segment *fresh_segment(struct board_box *box)
     memset(memory.areas, 0, (size_t)ranks * FTC_BOARD_AREA);
     atomic_store(&ftc_segment_header(job->segment)->failures, 0);
     for (int rank = 0; rank < ranks; rank++)
-        atomic_store(&ftc_segment_slot(job->segment, rank)->failed, 0);
+        atomic_store(&ftc_segment_standing(job->segment, rank)->failed, 0);
     job->segment->declared = (struct ftc_declared){0};
     return job->segment;
 }

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "node/segment/history.h"
-#include "node/segment/layout.h"
 #include "node/segment/segment.h"
+#include "tests/node/one_node.h"
 
 #define RANKS 5
 
@@ -36,7 +36,7 @@ static int sound_segment(unsigned char **front, size_t *front_size)
         abort();
     atexit(remove_job);
     struct ftc_layout layout;
-    ftc_layout_compute(&layout, RANKS, 1, false, 5);
+    layout_of_one(&layout, RANKS, 5);
     *front_size = (size_t)layout.rings_offset;
     *front = malloc(*front_size);
     memcpy(*front, ftc_segment_header(segment), *front_size);
@@ -54,10 +54,15 @@ static uint64_t look(struct ftc_segment *segment)
     struct ftc_history_clock clock;
     ftc_history_look(&clock, segment);
     for (int rank = 0; rank < ftc_segment_ranks(segment); rank++) {
-        const unsigned char *slot = (const unsigned char *)ftc_segment_slot(segment, rank);
-        sum += slot[0] + slot[sizeof(struct ftc_slot) - 1];
-        sum += ftc_segment_known_row(segment, rank)[0] + ftc_segment_agreed_row(segment, rank)[0];
-        sum += ftc_segment_pending_row(segment, rank)[0] + ftc_segment_failed(segment, rank);
+        char endpoint[FTC_ENDPOINT_SIZE];
+        const unsigned char *words = (const unsigned char *)ftc_segment_activity(segment, rank);
+        const _Atomic uint64_t *row = ftc_segment_known_row(segment, rank);
+        sum += words != NULL ? words[0] + words[sizeof(struct ftc_activity) - 1] : 0;
+        sum += row != NULL ? row[0] + ftc_segment_agreed_row(segment, rank)[0] : 0;
+        sum += ftc_segment_failed(segment, rank);
+        sum += ftc_segment_endpoint(segment, rank, endpoint) ? strlen(endpoint) : 0;
+        if (ftc_segment_is_local(segment, rank))
+            sum += ftc_segment_pending_row(segment, rank)[0];
         int count = ftc_history_last(segment, rank, &clock, last, (int)FTC_HISTORY_MOST);
         for (int i = 0; i < count; i++)
             sum += (uint64_t)last[i].count + last[i].called_ns;

@@ -278,10 +278,11 @@ static int fake_launcher(void *arg)
     while (atomic_load(&show->rank_pid) == 0)
         usleep(1000);
     struct ftc_slot *slot = ftc_segment_slot(made.segment, 1);
-    atomic_store(&slot->pid, rank);
+    struct ftc_standing *standing = ftc_segment_standing(made.segment, 1);
+    atomic_store(&standing->pid, rank);
     atomic_store(&slot->pid_start, ftc_process_start(rank));
     /* Rank 0's pid is reused by the test itself, which must not be hurt. */
-    atomic_store(&ftc_segment_slot(made.segment, 0)->pid, getppid());
+    atomic_store(&ftc_segment_standing(made.segment, 0)->pid, getppid());
     atomic_store(&ftc_segment_slot(made.segment, 0)->pid_start, 1);
     atomic_store(&show->ready, 1);
     pause_for_ever();

@@ -208,9 +208,8 @@ END_TEST
 /* Shared memory must not be trusted. */
 START_TEST(a_record_that_claims_too_much_is_refused)
 {
-    unsigned char *area = file != NULL
-                              ? ftc_board_file_memory(file)->areas
-                              : ftc_segment_board(job.segment).areas + 4 * (size_t)FTC_BOARD_AREA;
+    unsigned char *area =
+        file != NULL ? ftc_board_file_memory(file)->areas : ftc_segment_board(job.segment).areas;
     struct ftc_level_record record = post_of("12345678", 8);
     uint32_t size = FTC_LEVEL_MOST + 1;
 

@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "node/segment/board_memory.h"
-#include "node/segment/layout.h"
 #include "scratch.h"
+#include "tests/node/one_node.h"
 
 static struct scratch_job job;
 
@@ -34,18 +34,22 @@ START_TEST(parts_follow_each_other_at_every_size)
     static const int sizes[] = {1, 2, 3, 63, 64, 65, 512, 4096};
     uint64_t n = (uint64_t)sizes[_i];
     struct ftc_layout a;
-    ck_assert_int_eq(ftc_layout_compute(&a, n, 1, false, 100), 0);
+    ck_assert_int_eq(layout_of_one(&a, n, 100), 0);
     ck_assert_uint_ge(a.text_offset, sizeof(struct ftc_segment_header));
-    ck_assert_uint_ge(a.slots_offset, a.text_offset + 100);
+    ck_assert_uint_ge(a.standings_offset, a.text_offset + 100);
+    ck_assert_uint_eq(a.standings_offset % 64, 0);
+    ck_assert_uint_eq(a.nodes_offset, a.standings_offset + n * sizeof(struct ftc_standing));
+    ck_assert_uint_ge(a.log_offset, a.nodes_offset + sizeof(struct ftc_node));
+    ck_assert_uint_ge(a.slots_offset, a.log_offset + n * 4);
     ck_assert_uint_eq(a.slots_offset % 64, 0);
-    ck_assert_uint_eq(a.nodes_offset, a.slots_offset + n * sizeof(struct ftc_slot));
-    ck_assert_uint_ge(a.endpoints_offset, a.nodes_offset + sizeof(struct ftc_node));
-    ck_assert_uint_eq(a.log_offset, a.endpoints_offset); /* one node has none */
-    ck_assert_uint_ge(a.sets_offset, a.log_offset + n * 4);
+    ck_assert_uint_eq(a.endpoints_offset, a.slots_offset + n * sizeof(struct ftc_slot));
+    ck_assert_uint_eq(a.sets_offset, a.endpoints_offset); /* one node has none */
     ck_assert_uint_ge(a.set_stride, (n + 7) / 8);
     ck_assert_uint_eq(a.set_stride % 64, 0);
     ck_assert_uint_ge(a.pending_offset, a.sets_offset + 2 * n * a.set_stride);
     ck_assert_uint_ge(a.places_offset, a.pending_offset + n * a.pending_stride);
+    ck_assert_uint_eq(a.shown_offset, a.remote_offset); /* nor are there remote ranks */
+    ck_assert_uint_eq(a.rings_offset, a.shown_offset);
     ck_assert_uint_eq(a.rings_offset % 4096, 0);
     ck_assert_uint_eq(a.areas_offset, a.rings_offset + n * n * FTC_SEGMENT_RING_BYTES);
     ck_assert_uint_eq(a.total_size, a.areas_offset + n * FTC_BOARD_AREA);
@@ -59,7 +63,7 @@ START_TEST(the_board_lies_between_the_sets_and_the_rings)
     static const int sizes[] = {1, 2, 3, 63, 64, 65, 512, 4096};
     uint64_t n = (uint64_t)sizes[_i];
     struct ftc_layout a;
-    ck_assert_int_eq(ftc_layout_compute(&a, n, 1, false, 100), 0);
+    ck_assert_int_eq(layout_of_one(&a, n, 100), 0);
     ck_assert_uint_eq(a.places_offset % 64, 0);
     ck_assert_uint_ge(a.progress_offset,
                       a.places_offset + FTC_BOARD_DEPTH * sizeof(struct ftc_board_place));
@@ -79,11 +83,11 @@ END_TEST
 START_TEST(impossible_sizes_are_refused)
 {
     struct ftc_layout a;
-    ck_assert_int_eq(ftc_layout_compute(&a, 0, 1, false, 1), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&a, FTC_NODE_MAX_RANKS + 1, 1, false, 1), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&a, UINT64_MAX, 1, false, 1), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&a, 1, 1, false, 0), FTC_ERR_ARG);
-    ck_assert_int_eq(ftc_layout_compute(&a, 1, 1, false, UINT64_MAX), FTC_ERR_ARG);
+    ck_assert_int_eq(layout_of_one(&a, 0, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(layout_of_one(&a, FTC_NODE_MAX_LOCAL + 1, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(layout_of_one(&a, UINT64_MAX, 1), FTC_ERR_ARG);
+    ck_assert_int_eq(layout_of_one(&a, 1, 0), FTC_ERR_ARG);
+    ck_assert_int_eq(layout_of_one(&a, 1, UINT64_MAX), FTC_ERR_ARG);
 }
 END_TEST
 
@@ -355,7 +359,7 @@ START_TEST(failures_are_told_once_and_in_order)
     ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), 0);
     ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);
     ck_assert(ftc_segment_failed(job.segment, 2) && !ftc_segment_failed(job.segment, 1));
-    ck_assert_int_eq(atomic_load(&ftc_segment_slot(job.segment, 2)->detail), 9);
+    ck_assert_int_eq(atomic_load(&ftc_segment_standing(job.segment, 2)->detail), 9);
 }
 END_TEST
 
@@ -366,7 +370,7 @@ START_TEST(a_damaged_log_is_not_believed_and_made_good)
     struct ftc_layout layout;
     uint32_t cursor = 0;
     ftc_segment_declare(job.segment, 1, &failure);
-    ck_assert_int_eq(ftc_layout_compute(&layout, 3, 1, false, strlen("a.b=c\n") + 1), 0);
+    ck_assert_int_eq(layout_of_one(&layout, 3, strlen("a.b=c\n") + 1), 0);
     for (uint32_t entry = 0; entry < 3; entry++) {
         poke_file(layout.log_offset, &entry, 4);
         atomic_store(&header->failures, 0xffffffffu);
@@ -385,7 +389,7 @@ START_TEST(a_rank_that_sets_its_flag_or_the_length_of_the_log_is_declared_all_th
     struct ftc_failure failure = {.cause = FTC_CAUSE_EXIT};
     struct ftc_segment_header *header = ftc_segment_header(job.segment);
     uint32_t cursor = 0;
-    atomic_store(&ftc_segment_slot(job.segment, 2)->failed, 1);
+    atomic_store(&ftc_segment_standing(job.segment, 2)->failed, 1);
     atomic_store(&header->failures, 3);
     ck_assert(!ftc_segment_failed(job.segment, 2));
     ck_assert_int_eq(ftc_segment_next_failure(job.segment, &cursor), -1);

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "node/ring.h"
 #include "node/segment/board_memory.h"
-#include "node/segment/layout.h"
 #include "scratch.h"
+#include "tests/node/one_node.h"
 
 struct refusal {
     int ranks;
@@ -103,7 +103,7 @@ static int mount_shm(uint64_t more)
 {
     struct ftc_layout layout;
     char options[64];
-    if (ftc_layout_compute(&layout, 8, 1, false, 1) != 0)
+    if (layout_of_one(&layout, 8, 1) != 0)
         return 1;
     snprintf(options, sizeof(options), "size=%llu,mode=1777",
              (unsigned long long)(layout.history_offset + more));

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     failure.suspected_ns = failure.declared_ns;
     ftc_segment_declare(segment, atoi(argv[2]), &failure);
     for (int look = 0;
-         look < LOOKS && atomic_load(&ftc_segment_slot(segment, atoi(argv[2]))->ended) == 0;
+         look < LOOKS && atomic_load(&ftc_segment_standing(segment, atoi(argv[2]))->ended) == 0;
          look++) {
         ftc_segment_restore_failures(segment);
         ftc_bell_ring_all(&bell);

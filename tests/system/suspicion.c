@@ -29,7 +29,8 @@ static double look(struct job *job, struct beat *beats, double longest_ms)
             job_die(job,
                     "rank %d was declared failed (%s) while it computed; its heartbeat had stood "
                     "for %.0f ms",
-                    rank, ftc_failure_cause_name(atomic_load(&job_slot(job, rank)->cause)), gap_ms);
+                    rank, ftc_failure_cause_name(atomic_load(&job_standing(job, rank)->cause)),
+                    gap_ms);
         if (gap_ms > longest_ms)
             longest_ms = gap_ms;
         if (count != beats[rank].count)
@@ -58,7 +59,7 @@ int main(int argc, char **argv)
     int seconds = argc > 1 ? atoi(argv[1]) : 60, ranks = argc > 2 ? atoi(argv[2]) : 512;
     struct beat *beats;
     struct job job;
-    if (seconds < 1 || ranks < 2 || ranks > FTC_NODE_MAX_RANKS ||
+    if (seconds < 1 || ranks < 2 || ranks > FTC_NODE_MAX_LOCAL ||
         (beats = calloc((size_t)ranks, sizeof(*beats))) == NULL)
         return 2;
     job_start(&job, ranks, words, true);

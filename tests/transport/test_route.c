@@ -59,8 +59,12 @@ static void open_with(const int8_t *order)
 
 static void join(int rank, const char *endpoint)
 {
-    snprintf(ftc_segment_endpoint(job.segment, rank), FTC_ENDPOINT_SIZE, "%s", endpoint);
-    atomic_store(&ftc_segment_slot(job.segment, rank)->phase, FTC_PHASE_JOINED);
+    if (ftc_segment_is_local(job.segment, rank))
+        snprintf(ftc_segment_own_endpoint(job.segment, rank), FTC_ENDPOINT_SIZE, "%s", endpoint);
+    else
+        ck_assert_int_eq(ftc_segment_keep_endpoint(job.segment, rank, endpoint, strlen(endpoint)),
+                         0);
+    atomic_store(&ftc_segment_standing(job.segment, rank)->phase, FTC_PHASE_JOINED);
 }
 
 static void setup(void)
@@ -293,9 +297,9 @@ START_TEST(an_endpoint_that_makes_no_sense_is_an_error_with_words)
         ftc_last_error(),
         "rank 3 cannot be reached: its endpoint is \"smoke:signals\", transport.order here is "
         "shm,verbs,tcp; give all nodes one that they have in common, such as tcp");
-    /* The text has no terminating zero. */
-    memset(ftc_segment_endpoint(job.segment, 4), 'x', FTC_ENDPOINT_SIZE);
-    atomic_store(&ftc_segment_slot(job.segment, 4)->phase, FTC_PHASE_JOINED);
+    /* A damaged word leads to no endpoint. */
+    join(4, "tcp:v1;there");
+    atomic_store(&ftc_segment_standing(job.segment, 4)->endpoint, 1);
     ck_assert_int_eq(try_send(4, 'a'), FTC_ERR_SYSTEM);
 }
 END_TEST
@@ -381,7 +385,7 @@ START_TEST(a_refused_rank_is_not_heard)
     comes(FTC_CARRIER_TCP, 3, 'b');
     comes(FTC_CARRIER_TCP, 4, 'c');
     comes(FTC_CARRIER_TCP, 3, 'd');
-    atomic_store(&ftc_segment_slot(job.segment, 3)->refused, 1);
+    atomic_store(&ftc_segment_standing(job.segment, 3)->refused, 1);
     ck_assert_int_eq(take(&from), 'c');
     ck_assert_int_eq(from, 4);
     ck_assert_int_eq(take(&from), 0);
@@ -403,7 +407,7 @@ START_TEST(a_refused_rank_is_not_heard_by_verbs_either)
     say(3, 'a');
     comes(FTC_CARRIER_VERBS, 3, 'b');
     comes(FTC_CARRIER_VERBS, 4, 'c');
-    atomic_store(&ftc_segment_slot(job.segment, 3)->refused, 1);
+    atomic_store(&ftc_segment_standing(job.segment, 3)->refused, 1);
     ck_assert_int_eq(take(&from), 'c');
     ck_assert_int_eq(take(&from), 0);
     ck_assert(plays[FTC_CARRIER_VERBS]->closed[3]);
@@ -420,7 +424,7 @@ START_TEST(damage_is_told_unless_the_rank_is_refused)
     plays[FTC_CARRIER_TCP]->damaged = 3;
     ck_assert_int_eq(take(&from), FTC_ERR_PROTO);
     ck_assert_int_eq(from, 3);
-    atomic_store(&ftc_segment_slot(job.segment, 4)->refused, 1);
+    atomic_store(&ftc_segment_standing(job.segment, 4)->refused, 1);
     plays[FTC_CARRIER_TCP]->damaged = 4;
     ck_assert_int_eq(take(&from), 0);
 }

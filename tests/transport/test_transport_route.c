@@ -24,10 +24,10 @@ static int open_route(struct ftc_transport **out, struct ftc_transport_setup *se
     int rc = ftc_transport_route.open(out, setup);
     if (rc != 0)
         return rc;
-    struct ftc_slot *slot = ftc_segment_slot(setup->segment, setup->self);
-    snprintf(ftc_segment_endpoint(setup->segment, setup->self), FTC_ENDPOINT_SIZE, "%s",
+    struct ftc_standing *standing = ftc_segment_standing(setup->segment, setup->self);
+    snprintf(ftc_segment_own_endpoint(setup->segment, setup->self), FTC_ENDPOINT_SIZE, "%s",
              (*out)->ops->endpoint(*out));
-    atomic_store_explicit(&slot->phase, FTC_PHASE_JOINED, memory_order_release);
+    atomic_store_explicit(&standing->phase, FTC_PHASE_JOINED, memory_order_release);
     return 0;
 }
 

@@ -8,22 +8,6 @@
 
 /* --- endpoints --- */
 
-/* Copy the endpoint that `rank` wrote. It is in shared memory, so it is not trusted. False: it is
- * not there yet. */
-static bool read_endpoint(struct ftc_segment *segment, int rank, char text[FTC_ENDPOINT_SIZE])
-{
-    const struct ftc_slot *slot = ftc_segment_slot(segment, rank);
-    const char *shared = ftc_segment_endpoint(segment, rank);
-
-    /* Pairs with the release of the phase. After it the text is complete. */
-    if (shared == NULL ||
-        atomic_load_explicit(&slot->phase, memory_order_acquire) < FTC_PHASE_JOINED)
-        return false;
-    memcpy(text, shared, FTC_ENDPOINT_SIZE);
-    text[FTC_ENDPOINT_SIZE - 1] = '\0';
-    return true;
-}
-
 /* Move one carrier's part of the endpoint, such as "tcp:...", to the start of the text. False:
  * there is none. */
 static bool find_part(char text[FTC_ENDPOINT_SIZE], enum ftc_carrier carrier)
@@ -48,7 +32,8 @@ const char *ftc_route_endpoint_of(void *context, int rank)
 {
     struct ftc_route_part *part = context;
 
-    if (!read_endpoint(part->segment, rank, part->text) || !find_part(part->text, part->carrier))
+    if (!ftc_segment_endpoint(part->segment, rank, part->text) ||
+        !find_part(part->text, part->carrier))
         return NULL;
     return part->text;
 }
@@ -76,7 +61,7 @@ static enum ftc_reach reaches(const struct ftc_route *route, enum ftc_carrier ca
 int ftc_route_choose(const struct ftc_route *route, int rank)
 {
     char text[FTC_ENDPOINT_SIZE] = "", part[FTC_ENDPOINT_SIZE], order[64];
-    bool known = read_endpoint(route->setup.segment, rank, text);
+    bool known = ftc_segment_endpoint(route->setup.segment, rank, text);
     int unreached = -1; /* better than no carrier, since it goes on trying */
 
     for (int i = 0; route->order[i] >= 0; i++) {

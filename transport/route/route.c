@@ -91,9 +91,10 @@ static int open_carriers(struct ftc_route *route)
     ftc_segment_local(route->setup.segment, &local);
     for (int i = 0; rc == 0 && route->order[i] >= 0 && !reaches_all(route); i++) {
         enum ftc_carrier carrier = (enum ftc_carrier)route->order[i];
-        bool useful = carrier == FTC_CARRIER_SHM
-                          ? local > 1 || local == route->setup.ranks
-                          : ftc_segment_endpoint(route->setup.segment, route->setup.self) != NULL;
+        bool useful =
+            carrier == FTC_CARRIER_SHM
+                ? local > 1 || local == route->setup.ranks
+                : ftc_segment_own_endpoint(route->setup.segment, route->setup.self) != NULL;
         if (setup->ops[carrier] != NULL && useful)
             rc = open_carrier(route, setup->ops[carrier], carrier);
     }
@@ -294,7 +295,7 @@ static bool refused(const struct ftc_route *route, int carrier, int rank)
     if (carrier == FTC_CARRIER_SHM)
         return false;
     atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load_explicit(&ftc_segment_slot(route->setup.segment, rank)->refused,
+    return atomic_load_explicit(&ftc_segment_standing(route->setup.segment, rank)->refused,
                                 memory_order_acquire) != 0;
 }
 

@@ -82,6 +82,7 @@ struct ftc_shm_peer {
 struct ftc_shm {
     struct ftc_transport base;
     struct ftc_transport_setup setup;
+    int first, local;        /* the first rank of this node, and how many it has */
     struct ftc_sparse peers; /* by rank; NULL: nothing went to this rank or came from it */
     struct ftc_frame *spare; /* so a message that is sent in part can always be queued */
     /* For messages of cells, by size, if nobody else holds them; or NULL. */
@@ -110,9 +111,10 @@ struct ftc_shm_peer *ftc_shm_peer(struct ftc_shm *shm, int rank);
 /* Is the pending bit of this rank looked at no more? */
 static inline void ftc_shm_heed(struct ftc_shm *shm, int rank, bool heeded)
 {
-    uint64_t bit = 1ull << (rank % 64);
+    int place = rank - shm->first;
+    uint64_t bit = 1ull << (place % 64);
 
-    shm->heeded[rank / 64] = (shm->heeded[rank / 64] & ~bit) | (heeded ? bit : 0);
+    shm->heeded[place / 64] = (shm->heeded[place / 64] & ~bit) | (heeded ? bit : 0);
 }
 /* Put the peer behind the others that are to be visited. */
 void ftc_shm_activate(struct ftc_shm *shm, struct ftc_shm_peer *peer);

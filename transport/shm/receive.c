@@ -12,7 +12,7 @@
 
 static int pending_words(const struct ftc_shm *shm)
 {
-    return ftc_set_words(shm->setup.ranks);
+    return ftc_set_words(shm->local);
 }
 
 static bool is_pending(struct ftc_shm *shm)
@@ -46,7 +46,7 @@ static int meet(struct ftc_shm *shm, int rank)
 static int meet_word(struct ftc_shm *shm, int word, uint64_t bits)
 {
     for (; bits != 0; bits &= bits - 1) {
-        int rank = word * 64 + __builtin_ctzll(bits);
+        int rank = shm->first + word * 64 + __builtin_ctzll(bits);
         int rc = meet(shm, rank);
         if (rc != 0)
             return rc;
@@ -258,8 +258,8 @@ static void rest(struct ftc_shm *shm, struct ftc_shm_peer *peer)
     peer->idle = 0;
     ftc_shm_heed(shm, rank, false);
     atomic_fetch_and_explicit(
-        &ftc_segment_pending_row(shm->setup.segment, shm->setup.self)[rank / 64],
-        ~(1ull << (rank % 64)), memory_order_relaxed);
+        &ftc_segment_pending_row(shm->setup.segment, shm->setup.self)[(rank - shm->first) / 64],
+        ~(1ull << ((rank - shm->first) % 64)), memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);
     if (!peer->closed && has_something(peer))
         ftc_shm_activate(shm, peer);

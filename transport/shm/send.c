@@ -79,9 +79,9 @@ static int fill(struct ftc_ring *ring, struct ftc_frame *frame)
  * receive.c). So at least one of the two sees what the other one has stored. */
 FTC_HOT static void announce(struct ftc_shm *shm, const struct ftc_shm_peer *peer, bool urgent)
 {
-    int self = shm->setup.self;
-    uint64_t bit = 1ull << (self % 64);
-    _Atomic uint64_t *word = &ftc_segment_pending_row(shm->setup.segment, peer->rank)[self / 64];
+    int place = shm->setup.self - shm->first;
+    uint64_t bit = 1ull << (place % 64);
+    _Atomic uint64_t *word = &ftc_segment_pending_row(shm->setup.segment, peer->rank)[place / 64];
 
     atomic_thread_fence(memory_order_seq_cst);
     if ((atomic_load_explicit(word, memory_order_relaxed) & bit) != 0) {

@@ -29,11 +29,11 @@ static void shm_close(struct ftc_transport *transport)
 /* The bits of this rank and of no rank are damage, for which nobody can be named. */
 static void heed_none(struct ftc_shm *shm)
 {
-    int bits = ftc_set_words(shm->setup.ranks) * 64;
+    int bits = ftc_set_words(shm->local) * 64;
 
     ftc_shm_heed(shm, shm->setup.self, true);
-    for (int bit = shm->setup.ranks; bit < bits; bit++)
-        ftc_shm_heed(shm, bit, true);
+    for (int bit = shm->local; bit < bits; bit++)
+        ftc_shm_heed(shm, shm->first + bit, true);
 }
 
 static int shm_open(struct ftc_transport **out, const struct ftc_transport_setup *setup)
@@ -47,7 +47,8 @@ static int shm_open(struct ftc_transport **out, const struct ftc_transport_setup
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the transport");
     shm->base.ops = &ftc_transport_shm;
     shm->setup = *setup;
-    shm->heeded = calloc((size_t)ftc_set_words(setup->ranks), sizeof(uint64_t));
+    shm->first = ftc_segment_local(setup->segment, &shm->local);
+    shm->heeded = calloc((size_t)ftc_set_words(shm->local), sizeof(uint64_t));
     if (ftc_sparse_init(&shm->peers, setup->ranks, sizeof(struct ftc_shm_peer *)) != 0 ||
         shm->heeded == NULL || ftc_set_init(&shm->queued, setup->ranks) != 0) {
         shm_close(&shm->base);
