@@ -7,25 +7,38 @@
 #include "detector/mutation.h"
 
 #define ROUNDS_IN_TIMEOUT 10
-#define SILENT_ROUNDS     6
+#define SILENT_TIMES      6 /* so many times the rounds that a greeting has said */
 #define COLLECTING_ROUNDS 3
+#define NEIGHBOURS        2
+
+/* Between two greetings of a node, where so many nodes are greeted in turn. */
+static int rounds_for(const struct ftc_apart *apart, int rest)
+{
+    return rest > apart->others ? (rest + apart->others - 1) / apart->others : 1;
+}
 
 /* --- life --- */
 
-int ftc_apart_init(struct ftc_apart *apart, int self, int nodes, uint64_t timeout_ns)
+int ftc_apart_init(struct ftc_apart *apart, int self, int nodes, int greetings, uint64_t timeout_ns)
 {
     *apart = (struct ftc_apart){.self = self,
                                 .nodes = nodes,
+                                .others = greetings - NEIGHBOURS,
+                                .walk = self,
                                 .round_ns = timeout_ns / ROUNDS_IN_TIMEOUT,
                                 .patience_ns = timeout_ns / 5,
                                 .gap_ns = timeout_ns / 2};
-    apart->silent = calloc((size_t)nodes, 1);
+    apart->heard = calloc((size_t)nodes, sizeof(*apart->heard));
     apart->peer = calloc((size_t)nodes, sizeof(*apart->peer));
-    if (apart->silent == NULL || apart->peer == NULL)
+    if (apart->heard == NULL || apart->peer == NULL)
         return FTC_ERR_NOMEM;
+    for (int i = 0; i < nodes; i++)
+        apart->heard[i].rounds = (uint32_t)rounds_for(apart, nodes - 1 - NEIGHBOURS);
+    apart->heard[(self + 1) % nodes].rounds = apart->heard[(self + nodes - 1) % nodes].rounds = 1;
     int rc = ftc_set_init(&apart->unheard, nodes);
     rc = rc == 0 ? ftc_set_init(&apart->unreachable, nodes) : rc;
     rc = rc == 0 ? ftc_set_init(&apart->chosen, nodes) : rc;
+    rc = rc == 0 ? ftc_set_init(&apart->greet, nodes) : rc;
     for (int i = 0; i < nodes && rc == 0; i++) {
         rc = ftc_set_init(&apart->peer[i].unheard, nodes);
         rc = rc == 0 ? ftc_set_init(&apart->peer[i].pairs, nodes) : rc;
@@ -39,26 +52,90 @@ void ftc_apart_fini(struct ftc_apart *apart)
         ftc_set_fini(&apart->peer[i].unheard);
         ftc_set_fini(&apart->peer[i].pairs);
     }
+    ftc_set_fini(&apart->greet);
     ftc_set_fini(&apart->chosen);
     ftc_set_fini(&apart->unreachable);
     ftc_set_fini(&apart->unheard);
     free(apart->peer);
-    free(apart->silent);
+    free(apart->heard);
     *apart = (struct ftc_apart){0};
+}
+
+/* --- greetings --- */
+
+/* The nearest node to the right (step 1) or left (step -1) of `node` that is to be greeted. -1:
+ * there is none. */
+static int next_present(const struct ftc_apart *apart, const struct ftc_set *base,
+                        const struct ftc_set *refused, int node, int step)
+{
+    for (int i = 1; i < apart->nodes; i++) {
+        int other = (node + apart->nodes + i % apart->nodes * step) % apart->nodes;
+        if (other != apart->self && ftc_set_has(base, other) && !ftc_set_has(refused, other))
+            return other;
+    }
+    return -1;
+}
+
+/* Of the nodes that are to be greeted, those that are no neighbours. */
+static int count_rest(const struct ftc_apart *apart, const struct ftc_set *base,
+                      const struct ftc_set *refused)
+{
+    int rest = 0;
+
+    for (int i = ftc_set_next(base, 0); i >= 0; i = ftc_set_next(base, i + 1))
+        rest +=
+            i != apart->self && i != apart->left && i != apart->right && !ftc_set_has(refused, i);
+    return rest;
+}
+
+/* The walk goes round the ring from where it stopped the last time. So it comes back to a node
+ * after the rounds that a greeting says, or earlier if nodes have gone. */
+static void choose_greeted(struct ftc_apart *apart, const struct ftc_set *base,
+                           const struct ftc_set *refused)
+{
+    ftc_set_clear(&apart->greet);
+    apart->right = next_present(apart, base, refused, apart->self, 1);
+    apart->left = next_present(apart, base, refused, apart->self, -1);
+    if (apart->right < 0)
+        return;
+    ftc_set_add(&apart->greet, apart->right);
+    ftc_set_add(&apart->greet, apart->left);
+    int rest = count_rest(apart, base, refused);
+    apart->rounds = rounds_for(apart, rest);
+    for (int n = 0; n < rest && n < apart->others && !FTC_LEASE_MUTATED(GREET_NEIGHBOURS);) {
+        apart->walk = next_present(apart, base, refused, apart->walk, 1);
+        if (apart->walk == apart->left || apart->walk == apart->right)
+            continue;
+        ftc_set_add(&apart->greet, apart->walk);
+        n++;
+    }
+}
+
+uint32_t ftc_apart_rounds(const struct ftc_apart *apart, int node)
+{
+    return node == apart->left || node == apart->right ? 1 : (uint32_t)apart->rounds;
 }
 
 /* --- what a node hears of the others --- */
 
-bool ftc_apart_round(struct ftc_apart *apart, const struct ftc_set *base, uint64_t now_ns)
+static bool is_silent(const struct ftc_apart *apart, int node)
+{
+    uint32_t rounds = FTC_LEASE_MUTATED(COUNT_NOT_DUE) ? 1 : apart->heard[node].rounds;
+    return apart->heard[node].silent >= SILENT_TIMES * rounds;
+}
+
+bool ftc_apart_round(struct ftc_apart *apart, const struct ftc_set *base,
+                     const struct ftc_set *refused, uint64_t now_ns)
 {
     if (apart->rounded_ns != 0 && now_ns - apart->rounded_ns < apart->round_ns)
         return false;
     for (int i = 0; i < apart->nodes && apart->rounded_ns != 0; i++) {
-        apart->silent[i] += apart->silent[i] < SILENT_ROUNDS;
-        if (i != apart->self && apart->silent[i] == SILENT_ROUNDS && ftc_set_has(base, i))
+        apart->heard[i].silent += apart->heard[i].silent < UINT32_MAX;
+        if (i != apart->self && is_silent(apart, i) && ftc_set_has(base, i))
             ftc_set_add(&apart->unheard, i);
     }
     apart->rounded_ns = now_ns;
+    choose_greeted(apart, base, refused);
     return true;
 }
 
@@ -69,9 +146,21 @@ uint64_t ftc_apart_due(const struct ftc_apart *apart)
 
 void ftc_apart_hear(struct ftc_apart *apart, int from)
 {
-    apart->silent[from] = 0;
+    apart->heard[from].silent = 0;
     if (!ftc_set_has(&apart->unreachable, from))
         ftc_set_remove(&apart->unheard, from);
+}
+
+void ftc_apart_greeted(struct ftc_apart *apart, int from, uint32_t rounds)
+{
+    uint32_t most = (uint32_t)apart->nodes; /* what a node says is checked like all input */
+
+    apart->heard[from].rounds = rounds < 1 ? 1 : rounds > most ? most : rounds;
+}
+
+bool ftc_apart_heard(const struct ftc_apart *apart, int node)
+{
+    return apart->heard[node].silent < SILENT_TIMES;
 }
 
 void ftc_apart_left(struct ftc_apart *apart, int node)
@@ -84,7 +173,7 @@ void ftc_apart_reach(struct ftc_apart *apart, int node, bool reached)
 {
     if (reached) {
         ftc_set_remove(&apart->unreachable, node);
-        if (apart->silent[node] < SILENT_ROUNDS)
+        if (!is_silent(apart, node))
             ftc_set_remove(&apart->unheard, node);
     } else {
         ftc_set_add(&apart->unreachable, node);

@@ -18,7 +18,9 @@
     X(APART_NEVER, "nobody is refused whom others cannot reach")                                   \
     X(APART_SILENT, "of two who cannot reach each other one may be silent to the leader")          \
     X(NO_WAIT_APART, "declare who could be heard until now before its lease is over")              \
-    X(APART_BOTH, "both of them are refused")
+    X(APART_BOTH, "both of them are refused")                                                      \
+    X(GREET_NEIGHBOURS, "nobody is greeted but neighbours in the ring")                            \
+    X(COUNT_NOT_DUE, "rounds count in which no greeting of a node was due")
 
 enum ftc_lease_mutation {
     FTC_LEASE_MUTATION_NONE,

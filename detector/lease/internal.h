@@ -44,8 +44,9 @@ struct ftc_lease {
     struct peer *peer;
     uint64_t *sorted; /* scratch */
     struct ftc_set base, refused, declared, told_refused, told_declared;
+    struct ftc_set silent; /* refused nodes that a leader has found silent (rule 6) */
     struct ftc_apart apart;
-    bool *pending, *greet; /* per node: a beat or question, or a greeting, must still be sent */
+    struct ftc_set pending; /* nodes to which a beat or question must still be sent */
     struct ftc_lease_message reply;
     int reply_to; /* the node that `reply` goes to; -1: there is no reply */
 };

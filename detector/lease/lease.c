@@ -18,6 +18,8 @@ static void free_sets(struct ftc_lease *l)
     ftc_set_fini(&l->declared);
     ftc_set_fini(&l->told_refused);
     ftc_set_fini(&l->told_declared);
+    ftc_set_fini(&l->silent);
+    ftc_set_fini(&l->pending);
     for (int i = 0; l->peer != NULL && i < l->set.nodes; i++)
         ftc_set_fini(&l->peer[i].refused);
 }
@@ -29,18 +31,16 @@ static bool allocate(struct ftc_lease *l)
 
     l->peer = calloc(nodes, sizeof(*l->peer));
     l->sorted = calloc(nodes, sizeof(*l->sorted));
-    l->pending = calloc(nodes, sizeof(*l->pending));
-    l->greet = calloc(nodes, sizeof(*l->greet));
-    if (l->peer == NULL || l->sorted == NULL || l->pending == NULL || l->greet == NULL)
+    if (l->peer == NULL || l->sorted == NULL)
         return false;
-    struct ftc_set *sets[] = {&l->base, &l->refused, &l->declared, &l->told_refused,
-                              &l->told_declared};
+    struct ftc_set *sets[] = {&l->base,          &l->refused, &l->declared, &l->told_refused,
+                              &l->told_declared, &l->silent,  &l->pending};
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]) && rc == 0; i++)
         rc = ftc_set_init(sets[i], l->set.nodes);
     for (int i = 0; i < l->set.nodes && rc == 0; i++)
         rc = ftc_set_init(&l->peer[i].refused, l->set.nodes);
-    return rc == 0 &&
-           ftc_apart_init(&l->apart, l->set.self, l->set.nodes, l->set.timeout_ns) == FTC_SUCCESS;
+    return rc == 0 && ftc_apart_init(&l->apart, l->set.self, l->set.nodes, l->set.greetings,
+                                     l->set.timeout_ns) == FTC_SUCCESS;
 }
 
 int ftc_lease_create(struct ftc_lease **out, const struct ftc_lease_settings *settings)
@@ -48,6 +48,9 @@ int ftc_lease_create(struct ftc_lease **out, const struct ftc_lease_settings *se
     if (settings->nodes < 1 || settings->self < 0 || settings->self >= settings->nodes)
         return ftc_error_set(FTC_ERR_ARG, "there is no node %d of %d", settings->self,
                              settings->nodes);
+    if (settings->greetings != 0 && settings->greetings < FTC_APART_LEAST)
+        return ftc_error_set(FTC_ERR_ARG, "%d greetings are too few; give at least %d",
+                             settings->greetings, FTC_APART_LEAST);
     if (settings->period_ns == 0 || settings->timeout_ns / LEAST_PERIODS < settings->period_ns)
         return ftc_error_set(
             FTC_ERR_ARG, "nodes need a timeout of at least %d heartbeat periods; give a longer one",
@@ -56,6 +59,7 @@ int ftc_lease_create(struct ftc_lease **out, const struct ftc_lease_settings *se
     if (l == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for leases");
     l->set = *settings;
+    l->set.greetings = settings->greetings != 0 ? settings->greetings : FTC_LEASE_GREETINGS;
     l->patience_ns = settings->timeout_ns / 5;
     l->lease_ns = settings->timeout_ns / 2;
     l->leader = l->reply_to = -1;
@@ -75,8 +79,6 @@ void ftc_lease_destroy(struct ftc_lease *lease)
     free_sets(lease);
     free(lease->peer);
     free(lease->sorted);
-    free(lease->pending);
-    free(lease->greet);
     ftc_apart_fini(&lease->apart);
     free(lease);
 }
@@ -99,6 +101,11 @@ const struct ftc_set *ftc_lease_refused(const struct ftc_lease *lease)
 const struct ftc_set *ftc_lease_unheard(const struct ftc_lease *lease)
 {
     return &lease->apart.unheard;
+}
+
+bool ftc_lease_silent(const struct ftc_lease *lease, int node)
+{
+    return ftc_set_has(&lease->silent, node) && !ftc_apart_heard(&lease->apart, node);
 }
 
 /* --- quorums: more than half of the base, or half of it with its lowest node --- */
@@ -150,8 +157,8 @@ static bool has_votes(const struct ftc_lease *l)
 static void fence(struct ftc_lease *l)
 {
     l->fenced = true;
-    memset(l->pending, 0, (size_t)l->set.nodes * sizeof(*l->pending));
-    memset(l->greet, 0, (size_t)l->set.nodes * sizeof(*l->greet));
+    ftc_set_clear(&l->pending);
+    ftc_set_clear(&l->apart.greet);
     l->reply_to = -1;
 }
 
@@ -176,15 +183,11 @@ static bool is_backed(const struct ftc_lease *l, uint64_t now_ns)
     return now_ns < l->backed_ns;
 }
 
-static void mark_all(const struct ftc_lease *l, bool pending[])
-{
-    for (int i = 0; i < l->set.nodes; i++)
-        pending[i] = i != l->set.self && !ftc_set_has(&l->refused, i) && ftc_set_has(&l->base, i);
-}
-
 static void send_beats(struct ftc_lease *l, uint64_t now_ns)
 {
-    mark_all(l, l->pending);
+    ftc_set_copy(&l->pending, &l->base);
+    ftc_set_subtract(&l->pending, &l->refused);
+    ftc_set_remove(&l->pending, l->set.self);
     l->sent_ns = now_ns;
 }
 
@@ -213,8 +216,11 @@ static void refuse_silent(struct ftc_lease *l, uint64_t now_ns)
     uint64_t limit = l->set.timeout_ns - 2 * l->set.period_ns;
 
     for (int i = ftc_set_next(&l->base, 0); i >= 0; i = ftc_set_next(&l->base, i + 1))
-        if (i != l->set.self && now_ns - l->peer[i].heard_ns >= limit)
+        if (i != l->set.self && now_ns - l->peer[i].heard_ns >= limit &&
+            !ftc_set_has(&l->refused, i)) {
             ftc_set_add(&l->refused, i);
+            ftc_set_add(&l->silent, i);
+        }
 }
 
 /* More than clocks whose rates differ by 1 % can differ by during E + L. */
@@ -399,6 +405,7 @@ static void take_beat(struct ftc_lease *l, int from, const struct ftc_lease_mess
     l->promised_ns = now_ns + l->patience_ns;
     ftc_set_unite(&l->refused, message->refused);
     ftc_set_unite(&l->declared, message->declared);
+    ftc_set_unite(&l->silent, message->unheard);
     if (message->node_ns != 0 && message->node_ns <= now_ns)
         extend(l, (FTC_LEASE_MUTATED(FROM_RECEIPT) ? now_ns : message->node_ns) + l->lease_ns);
     answer(l, from, FTC_LEASE_ECHO, message->leader_ns, now_ns);
@@ -412,7 +419,8 @@ static void take_echo(struct ftc_lease *l, int from, const struct ftc_lease_mess
     if (l->role != LEADER || message->term != l->term || message->leader_ns > now_ns)
         return;
     peer->echoed_ns = message->leader_ns > peer->echoed_ns ? message->leader_ns : peer->echoed_ns;
-    l->pending[from] |= peer->node_ns == 0; /* send its first lease of this term at once */
+    if (peer->node_ns == 0)
+        ftc_set_add(&l->pending, from); /* send its first lease of this term at once */
     peer->node_ns = message->node_ns;
     peer->heard_ns = now_ns;
     ftc_set_unite(&peer->refused, message->refused);
@@ -465,11 +473,10 @@ static void take_vote(struct ftc_lease *l, int from, const struct ftc_lease_mess
 }
 
 /* Rule 8. Greetings go out before any other message, so that a node that the leader hears has
- * greeted all other nodes. */
+ * greeted those that it must. */
 static void keep_round(struct ftc_lease *l, uint64_t now_ns)
 {
-    if (ftc_apart_round(&l->apart, &l->base, now_ns))
-        mark_all(l, l->greet);
+    (void)ftc_apart_round(&l->apart, &l->base, &l->refused, now_ns);
 }
 
 void ftc_lease_receive(struct ftc_lease *lease, int from, const struct ftc_lease_message *message,
@@ -482,13 +489,15 @@ void ftc_lease_receive(struct ftc_lease *lease, int from, const struct ftc_lease
         return;
     keep_round(lease, now_ns);
     ftc_apart_hear(&lease->apart, from);
-    if (message->kind == FTC_LEASE_BEAT)
+    if (message->kind == FTC_LEASE_HELLO)
+        ftc_apart_greeted(&lease->apart, from, message->rounds);
+    else if (message->kind == FTC_LEASE_BEAT)
         take_beat(lease, from, message, now_ns);
     else if (message->kind == FTC_LEASE_ECHO)
         take_echo(lease, from, message, now_ns);
     else if (message->kind == FTC_LEASE_PROBE || message->kind == FTC_LEASE_ASK)
         take_question(lease, from, message, now_ns);
-    else if (message->kind != FTC_LEASE_HELLO)
+    else
         take_vote(lease, from, message, now_ns);
     check_lease(lease, now_ns);
 }

@@ -42,7 +42,7 @@ enum ftc_lease_kind {
     FTC_LEASE_WOULD, /* "yes", the answer to a probe */
     FTC_LEASE_ASK,   /* "Vote for me in this term." */
     FTC_LEASE_VOTE,  /* the vote, as an answer */
-    FTC_LEASE_HELLO, /* the greeting, to all nodes each T/10: rule 8 */
+    FTC_LEASE_HELLO, /* the greeting, to some nodes each T/10: rule 8 */
     FTC_LEASE_KINDS
 };
 
@@ -54,11 +54,17 @@ struct ftc_lease_message {
     /* By the node's clock. ECHO, VOTE: when it was sent. BEAT: node_ns of the latest echo or vote
      * of the receiver; 0: this beat grants no lease. */
     uint64_t node_ns;
-    const struct ftc_set *refused, *declared, *unheard; /* the sets of the sender; not owned */
+    /* The sets of the sender; not owned. In a BEAT, `unheard` has the nodes that were refused since
+     * they were silent. */
+    const struct ftc_set *refused, *declared, *unheard;
+    uint32_t rounds; /* HELLO: after so many rounds the next one comes at the latest */
 };
+
+#define FTC_LEASE_GREETINGS 8
 
 struct ftc_lease_settings {
     int self, nodes;
+    int greetings; /* most nodes that it greets in a round; at least 3; 0: FTC_LEASE_GREETINGS */
     uint64_t timeout_ns, period_ns; /* timeout >= 20 periods */
 };
 
@@ -104,10 +110,12 @@ int ftc_lease_leader(const struct ftc_lease *lease); /* the node that it follows
 const struct ftc_set *ftc_lease_refused(const struct ftc_lease *lease);
 /* The nodes that this node calls unheard: rule 8. */
 const struct ftc_set *ftc_lease_unheard(const struct ftc_lease *lease);
+/* Was the refused node silent, to a leader and to this node? Otherwise others cannot reach it. */
+bool ftc_lease_silent(const struct ftc_lease *lease, int node);
 
 /* Write the bytes of a message, at most FTC_LEASE_BYTES(nodes). Returns their number; 0: `size` is
  * too small. */
-#define FTC_LEASE_BYTES(nodes) (25 + 3 * (4 + (size_t)(nodes) / 8 + 8))
+#define FTC_LEASE_BYTES(nodes) (29 + 3 * (4 + (size_t)(nodes) / 8 + 8))
 size_t ftc_lease_encode(const struct ftc_lease_message *message, unsigned char *bytes, size_t size);
 /* Read a message. The caller has initialised the sets for the number of nodes, and the message
  * points to them. FTC_ERR_PROTO: the bytes are damaged. */

@@ -1,6 +1,4 @@
 /* The outputs of a lease: refusals, messages, declarations. */
-#include <string.h>
-
 #include "detector/lease/internal.h"
 
 static struct ftc_lease_message regular(const struct ftc_lease *l, int to)
@@ -18,32 +16,32 @@ static struct ftc_lease_message regular(const struct ftc_lease *l, int to)
     return message;
 }
 
-/* Take the first node out of `pending`. -1: there is none. */
-static int take_first(bool pending[], int nodes)
+/* Take the first node out of the set. -1: there is none. */
+static int take_first(struct ftc_set *pending)
 {
-    for (int i = 0; i < nodes; i++) {
-        if (!pending[i])
-            continue;
-        pending[i] = false;
-        return i;
-    }
-    return -1;
+    int first = ftc_set_next(pending, 0);
+
+    if (first >= 0)
+        ftc_set_remove(pending, first);
+    return first;
 }
 
 /* Returns the node that the message goes to. -1: there is no message. */
 static int next_message(struct ftc_lease *l, struct ftc_lease_message *message)
 {
-    int to = take_first(l->greet, l->set.nodes);
+    int to = take_first(&l->apart.greet);
 
-    *message = (struct ftc_lease_message){.kind = FTC_LEASE_HELLO, .term = l->term};
-    if (to < 0) {
+    if (to >= 0) {
+        *message = (struct ftc_lease_message){
+            .kind = FTC_LEASE_HELLO, .term = l->term, .rounds = ftc_apart_rounds(&l->apart, to)};
+    } else {
         *message = l->reply;
         to = l->reply_to;
         l->reply_to = -1;
     }
     if (to < 0 && l->role == FOLLOWER) /* it no longer asks, so drop its questions */
-        memset(l->pending, 0, (size_t)l->set.nodes * sizeof(*l->pending));
-    if (to < 0 && (to = take_first(l->pending, l->set.nodes)) >= 0)
+        ftc_set_clear(&l->pending);
+    if (to < 0 && (to = take_first(&l->pending)) >= 0)
         *message = regular(l, to);
     return to;
 }
@@ -54,7 +52,8 @@ static bool put_message(struct ftc_lease *l, struct ftc_lease_output *output)
     output->node = next_message(l, &output->message);
     output->message.refused = &l->refused;
     output->message.declared = &l->declared;
-    output->message.unheard = &l->apart.unheard;
+    output->message.unheard =
+        output->message.kind == FTC_LEASE_BEAT ? &l->silent : &l->apart.unheard;
     return output->node >= 0;
 }
 

@@ -1,6 +1,7 @@
 /* Messages of leases as bytes (base/wire.h):
  *
- *   u8 kind | u64 term | u64 leader_ns | u64 node_ns | set refused | set declared | set unheard
+ *   u8 kind | u64 term | u64 leader_ns | u64 node_ns | u32 rounds |
+ *   set refused | set declared | set unheard
  */
 #include "base/wire.h"
 #include "base/error.h"
@@ -16,6 +17,7 @@ size_t ftc_lease_encode(const struct ftc_lease_message *message, unsigned char *
     ftc_write_u64(&w, message->term);
     ftc_write_u64(&w, message->leader_ns);
     ftc_write_u64(&w, message->node_ns);
+    ftc_write_u32(&w, message->rounds);
     ftc_write_set(&w, message->refused);
     ftc_write_set(&w, message->declared);
     ftc_write_set(&w, message->unheard);
@@ -36,6 +38,7 @@ int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_set *refused,
     message->term = ftc_read_u64(&r);
     message->leader_ns = ftc_read_u64(&r);
     message->node_ns = ftc_read_u64(&r);
+    message->rounds = ftc_read_u32(&r);
     ftc_read_set(&r, refused);
     ftc_read_set(&r, declared);
     ftc_read_set(&r, unheard);

@@ -23,7 +23,7 @@ void ftc_agent_drop_node(struct ftc_agent *agent, int node)
  * its LEFT. */
 void ftc_agent_refuse_node(struct ftc_agent *agent, int node)
 {
-    agent->heard[node] = !ftc_set_has(ftc_lease_unheard(agent->lease), node);
+    agent->heard[node] = !ftc_lease_silent(agent->lease, node);
     if (!agent->gone[node])
         FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d (%s) %s: nothing it sends is taken in any more",
                 node, agent->meeting.members[node].host,

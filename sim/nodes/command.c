@@ -67,8 +67,8 @@ static int take_cost(void *command, const char *text)
 static const struct ftc_option options[] = {
     {"runs", 'r', "RUNS", "how many runs; run i has the seed SEED + i (default: 10000)",
      ftc_seeded_take_runs},
-    {"nodes", 0, "N|MIN-MAX", "number of nodes, 2 to 7, of 1 to 3 ranks (default: 2-7)",
-     take_nodes},
+    {"nodes", 0, "N|MIN-MAX",
+     "number of nodes, 2 to 12, of 1 to 3 ranks (default: 2-7, sometimes up to 12)", take_nodes},
     {"trace", 0, NULL, "print each step of the first run but beats and echoes, and end",
      ftc_seeded_take_trace},
     {"fault", 0, "FAULT",

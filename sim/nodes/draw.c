@@ -1,5 +1,6 @@
 /* Draws runs of several nodes from seeds. */
 #include "base/mix.h"
+#include "detector/lease/lease.h"
 #include "sim/nodes/nodes.h"
 
 #define T FTC_NODES_TIMEOUT
@@ -27,11 +28,13 @@ const char *ftc_nodes_fault_name(enum ftc_nodes_fault fault)
 static void draw_nodes(struct ftc_nodes_story *s, const struct ftc_nodes_frame *frame)
 {
     int least = frame->least > 0 ? frame->least : 2,
-        most = frame->most > 0 ? frame->most : FTC_NODES_MOST;
+        most = frame->most > 0 ? frame->most : FTC_NODES_USUAL;
 
     s->nodes = least + (int)below(s, (uint64_t)(most - least + 1));
     if (frame->least == 0 && one_in(s, 2))
         s->nodes = 2 + (int)below(s, 3); /* small numbers find most faults */
+    else if (frame->least == 0 && one_in(s, 8))
+        s->nodes = FTC_NODES_USUAL + 1 + (int)below(s, FTC_NODES_MOST - FTC_NODES_USUAL);
     for (int i = 0; i < s->nodes; i++) {
         s->first[i + 1] = s->first[i] + 1 + (int)below(s, one_in(s, 2) ? 1 : FTC_NODES_RANKS);
         s->offset_ns[i] = (int64_t)below(s, 1000000000000);
@@ -239,6 +242,7 @@ void ftc_nodes_draw(struct ftc_nodes_story *story, const struct ftc_nodes_frame 
     *story = (struct ftc_nodes_story){
         .seed = seed, .random = ftc_mix(seed + 0x6e6f6465), .fault = frame->fault};
     draw_nodes(story, frame);
+    story->greetings = one_in(story, 2) ? FTC_LEASE_GREETINGS : 3 + (int)below(story, 2);
     draw_settings(story, seed);
     story->centre = -1;
     story->think_ns = one_in(story, 4) ? P : T / 4 + below(story, 2 * T);

@@ -1,9 +1,15 @@
 /* Checks the promises of docs/design/nodes.md; the ledger checks those of agreement.md. */
 #include "sim/nodes/world.h"
 
-/* A lease that lasts this much longer survives the election of a new leader. */
-#define ELECTION_NS (FTC_NODES_TIMEOUT * 2 / 5)
-#define PROMPT_NS   (FTC_NODES_PERIOD / 2) /* messages with a longer delay may cost leases */
+#define PROMPT_NS (FTC_NODES_PERIOD / 2) /* messages with a longer delay may cost leases */
+
+/* A lease that lasts this much longer survives the election of a new leader. All nodes of the
+ * smaller part may come before it (rule 5). */
+static uint64_t election_ns(const struct ftc_world *w)
+{
+    int before = w->nodes > FTC_NODES_USUAL ? w->nodes / 2 : FTC_NODES_USUAL / 2;
+    return FTC_NODES_TIMEOUT / 5 + (uint64_t)(before + 1) * FTC_NODES_PERIOD;
+}
 
 static bool has_ranks(const struct ftc_world *w, int node)
 {
@@ -123,7 +129,7 @@ static bool must_go_on(const struct ftc_world *w, unsigned group, unsigned rest)
 {
     for (int i = 0; i < w->nodes; i++) {
         if (group >> i & 1 && (!has_ranks(w, i) || !is_quorum(rest, base_of(w, i)) ||
-                               w->node[i].until_ns < ftc_world_clock(w, i) + ELECTION_NS))
+                               w->node[i].until_ns < ftc_world_clock(w, i) + election_ns(w)))
             return false;
         for (int j = 0; j < w->nodes; j++)
             if (group >> j & 1 && ftc_set_has(ftc_lease_refused(w->node[i].lease), j))
@@ -155,7 +161,8 @@ static bool all_follow_another(const struct ftc_world *w, unsigned group, int no
 }
 
 /* Pairs are cut for good. Of one pair, one node must go. If several pairs have a node in common,
- * that node must go, unless it is the leader. */
+ * that node must go, unless it is the leader, or some nodes do not greet each other in each round:
+ * then not all pairs are known when one of them is chosen. */
 static void judge_apart(struct ftc_world *w, unsigned group)
 {
     int a = w->story->centre;
@@ -165,7 +172,8 @@ static void judge_apart(struct ftc_world *w, unsigned group)
         return;
     if ((others & (others - 1)) != 0) {
         unsigned rest = group & ~(1u << a);
-        if (!w->was_cut && all_follow_another(w, group, a) && must_go_on(w, group, rest))
+        if (!w->was_cut && w->story->greetings >= w->nodes - 1 && all_follow_another(w, group, a) &&
+            must_go_on(w, group, rest))
             w->must_go_on = rest;
     } else if (must_go_on(w, group, group & ~(1u << a)) && must_go_on(w, group, group & ~others)) {
         w->one_of = others | 1u << a;

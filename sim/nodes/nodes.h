@@ -21,7 +21,8 @@
 
 #include "sim/storm/storm.h"
 
-#define FTC_NODES_MOST    7
+#define FTC_NODES_MOST    12
+#define FTC_NODES_USUAL   7 /* most nodes of nearly all runs */
 #define FTC_NODES_RANKS   3 /* most ranks of a node */
 #define FTC_NODES_STRIKES 24
 #define FTC_NODES_PERIOD  (UINT64_C(50) * 1000 * 1000) /* heartbeat period P, ns */
@@ -40,7 +41,7 @@ enum ftc_nodes_fault {
 const char *ftc_nodes_fault_name(enum ftc_nodes_fault fault); /* "sound", "unchecked", ... */
 
 struct ftc_nodes_frame {
-    int least, most; /* number of nodes; 0, 0: 2 to FTC_NODES_MOST */
+    int least, most; /* number of nodes; 0, 0: 2 to FTC_NODES_USUAL, seldom FTC_NODES_MOST */
     enum ftc_nodes_fault fault;
 };
 
@@ -76,6 +77,7 @@ struct ftc_nodes_story {
     uint64_t seed, random;
     enum ftc_nodes_fault fault;
     struct ftc_storm storm;               /* settings and program */
+    int greetings;                        /* most nodes that a node greets in a round */
     int nodes, first[FTC_NODES_MOST + 1]; /* the ranks of node i are first[i] .. first[i + 1] - 1 */
     int64_t offset_ns[FTC_NODES_MOST], rate_ppm[FTC_NODES_MOST]; /* offset and drift of its clock */
     uint64_t start_ns[FTC_NODES_MOST];

@@ -138,6 +138,7 @@ static void make_nodes(struct ftc_world *w)
     for (int i = 0; i < w->nodes; i++) {
         struct ftc_lease_settings settings = {.self = i,
                                               .nodes = w->nodes,
+                                              .greetings = w->story->greetings,
                                               .timeout_ns = FTC_NODES_TIMEOUT,
                                               .period_ns = FTC_NODES_PERIOD};
         if (ftc_lease_create(&w->node[i].lease, &settings) != FTC_SUCCESS)

@@ -48,7 +48,7 @@ static void deafen(struct ftc_world *w, int node, unsigned to, uint64_t ns)
 
 /* "0,2" */
 struct words {
-    char text[2 * FTC_NODES_MOST + 1];
+    char text[3 * FTC_NODES_MOST + 1];
 };
 
 static struct words words_of(unsigned side)

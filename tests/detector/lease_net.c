@@ -47,7 +47,7 @@ static uint64_t clock_of(const struct lease_net *net, int node)
 
 static void take_outputs(struct lease_net *net, int node);
 
-struct lease_net *lease_net_new(int nodes, uint64_t seed)
+struct lease_net *lease_net_new(int nodes, int greetings, uint64_t seed)
 {
     struct lease_net *net = calloc(1, sizeof(*net));
 
@@ -55,8 +55,11 @@ struct lease_net *lease_net_new(int nodes, uint64_t seed)
     net->random.state = seed;
     net->now = LEASE_PERIOD;
     for (int i = 0; i < nodes; i++) {
-        struct ftc_lease_settings settings = {
-            .self = i, .nodes = nodes, .timeout_ns = LEASE_TIMEOUT, .period_ns = LEASE_PERIOD};
+        struct ftc_lease_settings settings = {.self = i,
+                                              .nodes = nodes,
+                                              .greetings = greetings,
+                                              .timeout_ns = LEASE_TIMEOUT,
+                                              .period_ns = LEASE_PERIOD};
         net->node[i].offset_ns = test_random_between(&net->random, 0, 1000000000000);
         net->node[i].rate_ppm = test_random_between(&net->random, -4000, 4000);
         ck_assert_int_eq(ftc_lease_create(&net->node[i].lease, &settings), 0);

@@ -14,7 +14,8 @@
 
 struct lease_net;
 
-struct lease_net *lease_net_new(int nodes, uint64_t seed);
+/* `greetings`: most nodes that a node greets in a round; 0: as in jobs. */
+struct lease_net *lease_net_new(int nodes, int greetings, uint64_t seed);
 void lease_net_free(struct lease_net *net);
 
 void lease_net_run(struct lease_net *net, uint64_t ns); /* lets so much time pass */

@@ -14,7 +14,7 @@ static uint64_t seed_of(int i)
 
 static struct lease_net *warm(int nodes, int i)
 {
-    struct lease_net *net = lease_net_new(nodes, seed_of(i));
+    struct lease_net *net = lease_net_new(nodes, 0, seed_of(i));
     lease_net_run(net, 3 * LEASE_TIMEOUT);
     for (int node = 0; node < nodes; node++)
         ck_assert(lease_net_is_up(net, node));
@@ -139,6 +139,33 @@ START_TEST(of_two_that_cannot_reach_each_other_the_higher_one_goes)
                       (double)(lease_net_declared(net, goes) - cut) / (double)LEASE_TIMEOUT);
         lease_net_free(net);
     }
+}
+END_TEST
+
+/* Rule 8, where a node greets three others in a round. Nodes that seldom greet each other find out
+ * later that they cannot reach each other. */
+START_TEST(of_two_that_seldom_greet_each_other_one_goes)
+{
+    struct lease_net *net = lease_net_new(LEASE_NODES, 3, seed_of(_i));
+    lease_net_run(net, 3 * LEASE_TIMEOUT);
+    part(net, 2, 6, true);
+    lease_net_run(net, 6 * LEASE_TIMEOUT);
+    expect_only(net, LEASE_NODES, ((1u << LEASE_NODES) - 1) & ~(1u << 6));
+    lease_net_free(net);
+}
+END_TEST
+
+/* Its greetings come as often as they say, though a neighbour has gone. */
+START_TEST(a_node_that_seldom_greets_is_not_unheard)
+{
+    struct lease_net *net = lease_net_new(LEASE_NODES, 3, seed_of(_i));
+    lease_net_run(net, 10 * LEASE_TIMEOUT);
+    lease_net_kill(net, 1 + _i % 7);
+    lease_net_run(net, 20 * LEASE_TIMEOUT);
+    lease_net_pause(net, 8, LEASE_TIMEOUT / 6);
+    lease_net_run(net, 10 * LEASE_TIMEOUT);
+    expect_only(net, LEASE_NODES, ((1u << LEASE_NODES) - 1) & ~(1u << (1 + _i % 7)));
+    lease_net_free(net);
 }
 END_TEST
 
@@ -287,7 +314,7 @@ START_TEST(whatever_is_cut_paused_or_dead_nobody_is_declared_who_is_heard)
     int declared = 0;
     for (int run = 0; run < (TEST_SANITIZED ? 10 : 60); run++) {
         int nodes = (int)test_random_between(&random, 2, LEASE_NODES);
-        struct lease_net *net = lease_net_new(nodes, test_random_bits(&random));
+        struct lease_net *net = lease_net_new(nodes, 0, test_random_bits(&random));
         for (int i = 0; i < 60; i++) {
             lease_net_run(net,
                           (uint64_t)test_random_between(&random, 0, (int64_t)LEASE_TIMEOUT / 2));
@@ -328,7 +355,12 @@ START_TEST(votes_that_are_counted_late_back_nobody)
         ftc_lease_start(lease, now);
         now += LEASE_TIMEOUT / 5;
         ftc_lease_tick(lease, now);
-        struct ftc_lease_message message = {FTC_LEASE_WOULD, 2, 0, 7, &none, &none, &none};
+        struct ftc_lease_message message = {.kind = FTC_LEASE_WOULD,
+                                            .term = 2,
+                                            .node_ns = 7,
+                                            .refused = &none,
+                                            .declared = &none,
+                                            .unheard = &none};
         ftc_lease_receive(lease, 2, &message, now);
         ck_assert(granted(lease, 2) == UINT64_MAX);
         message.kind = FTC_LEASE_VOTE;
@@ -386,8 +418,13 @@ static void tick(struct driven *d, uint64_t now)
 
 static void hear(struct driven *d, int from, enum ftc_lease_kind kind, uint64_t term, uint64_t now)
 {
-    struct ftc_lease_message message = {kind,        term,     d->beat_ns, now,
-                                        &d->refused, &d->none, &d->unheard};
+    struct ftc_lease_message message = {.kind = kind,
+                                        .term = term,
+                                        .leader_ns = d->beat_ns,
+                                        .node_ns = now,
+                                        .refused = &d->refused,
+                                        .declared = &d->none,
+                                        .unheard = &d->unheard};
     ftc_lease_receive(d->lease, from, &message, now);
     take(d, now);
 }
@@ -534,6 +571,8 @@ int main(void)
     tcase_add_loop_test(tcase, a_cut_that_heals_soon_costs_nobody_anything, 0, 5);
     tcase_add_test(tcase, a_node_that_was_seen_to_end_costs_nobody_its_life);
     tcase_add_loop_test(tcase, of_two_that_cannot_reach_each_other_the_higher_one_goes, 0, 5);
+    tcase_add_loop_test(tcase, of_two_that_seldom_greet_each_other_one_goes, 0, 5);
+    tcase_add_loop_test(tcase, a_node_that_seldom_greets_is_not_unheard, 0, 7);
     tcase_add_loop_test(tcase, it_suffices_that_one_does_not_hear_the_other, 0, 6);
     tcase_add_loop_test(tcase, nodes_whose_ranks_cannot_reach_each_other_are_apart, 0, 5);
     tcase_add_loop_test(tcase, ranks_that_reach_each_other_again_cost_nobody, 0, 5);

@@ -14,7 +14,14 @@ START_TEST(damaged_messages_are_refused)
     ck_assert_int_eq(ftc_set_init(&unheard, 9), 0);
     ftc_set_add(&unheard, 8);
     ftc_set_add(&refused, 4);
-    struct ftc_lease_message message = {FTC_LEASE_ECHO, 3, 7, 9, &refused, &declared, &unheard},
+    struct ftc_lease_message message = {.kind = FTC_LEASE_ECHO,
+                                        .term = 3,
+                                        .leader_ns = 7,
+                                        .node_ns = 9,
+                                        .refused = &refused,
+                                        .declared = &declared,
+                                        .unheard = &unheard,
+                                        .rounds = 11},
                              back;
     size_t size = ftc_lease_encode(&message, bytes, sizeof(bytes));
     ck_assert_uint_eq(ftc_lease_encode(&message, bytes, size - 1), 0);
@@ -24,7 +31,7 @@ START_TEST(damaged_messages_are_refused)
                          FTC_ERR_PROTO);
     ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size), 0);
     ck_assert(back.kind == FTC_LEASE_ECHO && back.term == 3 && back.leader_ns == 7 &&
-              back.node_ns == 9);
+              back.node_ns == 9 && back.rounds == 11);
     ck_assert(ftc_set_has(&refused, 4) && ftc_set_empty(&declared) && ftc_set_has(&unheard, 8));
     bytes[8] = 0x80; /* a term so high that no higher one might be left */
     ck_assert_int_eq(ftc_lease_decode(&back, &refused, &declared, &unheard, bytes, size),
@@ -50,6 +57,10 @@ START_TEST(settings_that_do_not_fit_are_refused_with_a_remedy)
     settings.self = 4;
     ck_assert_int_eq(ftc_lease_create(&lease, &settings), FTC_ERR_ARG);
     settings.self = 3;
+    settings.greetings = 2;
+    ck_assert_int_eq(ftc_lease_create(&lease, &settings), FTC_ERR_ARG);
+    ck_assert_ptr_nonnull(strstr(ftc_last_error(), "at least 3"));
+    settings.greetings = 3;
     ck_assert_int_eq(ftc_lease_create(&lease, &settings), 0);
     ftc_lease_destroy(lease);
 }
