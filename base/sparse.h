@@ -19,7 +19,8 @@ struct ftc_sparse {
 };
 
 /* A table of `size` entries of `entry` bytes. FTC_ERR_NOMEM: it is a zeroed struct, in which next()
- * finds nothing, and whose fini() is legal. fini() frees the entries, but not what they point to. */
+ * finds nothing, and whose fini() is legal. fini() frees the entries, but not what they point to.
+ */
 int ftc_sparse_init(struct ftc_sparse *table, int size, size_t entry);
 void ftc_sparse_fini(struct ftc_sparse *table);
 
