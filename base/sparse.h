@@ -18,9 +18,8 @@ struct ftc_sparse {
     size_t entry; /* bytes of one */
 };
 
-/* A table of `size` entries of `entry` bytes. FTC_ERR_NOMEM: it is a zeroed struct, in which next()
- * finds nothing, and whose fini() is legal. fini() frees the entries, but not what they point to.
- */
+/* A table of `size` entries of `entry` bytes. FTC_ERR_NOMEM: the struct is zeroed, and next() finds
+ * nothing in it. fini() of a zeroed struct is legal. It frees entries, not what they point to. */
 int ftc_sparse_init(struct ftc_sparse *table, int size, size_t entry);
 void ftc_sparse_fini(struct ftc_sparse *table);
 

@@ -469,7 +469,6 @@ START_TEST(a_burst_is_there_when_its_sender_waits)
     struct ftc_buffer *message;
     int from;
 
-    tcp_join_two();
     tcp_must_send(0, 1, 0, 64);
     tcp_expect(1, 0, 0, 64);
     send_burst(1);
@@ -484,7 +483,6 @@ START_TEST(a_burst_is_there_when_its_sender_is_woken_by_the_descriptor)
 {
     bool idle;
 
-    tcp_join_two();
     tcp_must_send(0, 1, 0, 64);
     tcp_expect(1, 0, 0, 64);
     send_burst(1);
