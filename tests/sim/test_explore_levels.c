@@ -3,56 +3,11 @@
  * with deaths between post, decision word and each send. Each fault of the protocol, or of its
  * driver, must break a promise there.
  */
-#include "collectives/mutation.h"
-#include "include/ftcoll.h"
-#include "sim/explore/explore.h"
-#include "sim/model/cluster.h"
-#include "tests/suite.h"
-
-enum ftc_mutation ftc_mutation;
-
-struct job {
-    int n, nodes, f, crashes;
-    const char *program;
-    /* Bytes over two levels; 0: all. A broadcast has 2, the last rank's 6, and a reduction n. */
-    uint64_t most;
-    uint32_t settle_every;
-    enum ftc_rotation rotation;
-    enum ftc_prepare prepare;
-    enum ftc_share share;
-    enum ftc_correction correction;
-    enum ftc_dissemination dissemination;
-    int doubling;
-};
-
-static void explore(const struct job *job, struct ftc_explore_limits limits,
-                    struct ftc_explore_result *result)
-{
-    struct ftc_member_settings settings = ftc_cluster_settings(job->n, job->f);
-    int first[FTC_EXPLORE_RANKS + 1];
-    struct ftc_program program;
-
-    for (int node = 0; node <= job->nodes; node++)
-        first[node] = node * job->n / job->nodes;
-    settings.nodes = job->nodes;
-    settings.first_ranks = first;
-    settings.levels_most = job->most > 0 ? job->most : UINT64_MAX;
-    settings.settle_every = job->settle_every > 0 ? job->settle_every : settings.settle_every;
-    settings.rotation = job->rotation;
-    settings.prepare = job->prepare;
-    settings.share = job->share;
-    settings.correction = job->correction;
-    settings.dissemination = job->dissemination;
-    settings.doubling = job->doubling;
-    limits.crashes = job->crashes;
-    ck_assert_int_eq(ftc_program_parse(&program, job->program, job->n), FTC_SUCCESS);
-    ck_assert_int_eq(ftc_explore(&settings, &program, &limits, result), FTC_SUCCESS);
-    ftc_program_fini(&program);
-}
+#include "explore_nodes.h"
 
 /* --- promises that are kept --- */
 
-static const struct job sound[] = {
+static const struct nodes_job sound[] = {
     {.n = 4, .nodes = 2, .f = 1, .crashes = 3, .program = "allreduce*2"},
     {.n = 4, .nodes = 2, .f = 0, .crashes = 2, .program = "allreduce*3"},
     {.n = 4,
@@ -133,48 +88,25 @@ static const struct job sound[] = {
 
 START_TEST(every_promise_is_kept)
 {
-    const struct job *job = &sound[_i];
-    struct ftc_explore_result result;
-
-    explore(job, (struct ftc_explore_limits){0}, &result);
-    ck_assert_msg(!result.violated, "%s: %s\n%s", job->program, result.violation, result.path);
-    ck_assert(result.exhausted);
-    printf("%d ranks on %d nodes, f = %d, %d crashes, %-36s %9llu states\n", job->n, job->nodes,
-           job->f, job->crashes, job->program, (unsigned long long)result.states);
-    ftc_explore_result_fini(&result);
+    nodes_keep_promises(&sound[_i], (struct ftc_explore_limits){0});
 }
 END_TEST
 
-/* What the reductions leave out breaks no promise of its own, and ends in no other way. */
 START_TEST(reductions_lose_no_outcome)
 {
-    static const struct job jobs[] = {
+    static const struct nodes_job jobs[] = {
         {.n = 3, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce"},
         {.n = 4, .nodes = 2, .f = 1, .crashes = 1, .program = "allreduce"},
     };
-    struct ftc_explore_result reduced, plain;
 
-    for (size_t j = 0; j < sizeof(jobs) / sizeof(jobs[0]); j++) {
-        explore(&jobs[j], (struct ftc_explore_limits){.outcomes = true}, &reduced);
-        explore(&jobs[j], (struct ftc_explore_limits){.outcomes = true, .plain = true}, &plain);
-        ck_assert(!reduced.violated && !plain.violated && plain.exhausted);
-        ck_assert_uint_lt(reduced.states, plain.states);
-        ck_assert_uint_eq(reduced.outcome_sum, plain.outcome_sum);
-        ftc_explore_result_fini(&reduced);
-        ftc_explore_result_fini(&plain);
-    }
+    for (int j = 0; j < ROWS(jobs); j++)
+        nodes_lose_no_outcome(&jobs[j]);
 }
 END_TEST
 
 /* --- faults --- */
 
-static const struct {
-    const char *what;
-    enum ftc_mutation mutation;
-    struct ftc_explore_limits limits;
-    const char *program;
-    uint64_t most;
-} faults[] = {
+static const struct nodes_fault faults[] = {
     {"decide though a node that has live ranks lost its delegate",
      FTC_MUTATION_LEAVE_OUT_NODE,
      {0},
@@ -232,21 +164,12 @@ static const struct {
 
 START_TEST(a_fault_is_found)
 {
-    struct job job = {.n = 4,
-                      .nodes = 2,
-                      .f = 1,
-                      .crashes = 3,
-                      .program = faults[_i].program,
-                      .most = faults[_i].most,
-                      .settle_every = faults[_i].limits.no_gather ? 1 : 0};
-    struct ftc_explore_result result;
-
-    ftc_mutation = faults[_i].mutation;
-    explore(&job, faults[_i].limits, &result);
-    ftc_mutation = FTC_MUTATION_NONE;
-    ck_assert_msg(result.violated, "not found: %s", faults[_i].what);
-    printf("%s: %s\n", faults[_i].what, result.violation);
-    ftc_explore_result_fini(&result);
+    nodes_find(&faults[_i],
+               (struct nodes_job){.n = 4,
+                                  .nodes = 2,
+                                  .f = 1,
+                                  .crashes = 3,
+                                  .settle_every = faults[_i].limits.no_gather ? 1 : 0});
 }
 END_TEST
 
@@ -255,13 +178,10 @@ END_TEST
  * same, and so needs no proof of this. */
 START_TEST(to_return_before_the_word_is_written_is_harmless)
 {
-    struct job job = {.n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce*3"};
-    struct ftc_explore_result result;
+    static const struct nodes_job job = {
+        .n = 4, .nodes = 2, .f = 1, .crashes = 2, .program = "allreduce*3"};
 
-    explore(&job, (struct ftc_explore_limits){.late_word = true}, &result);
-    ck_assert_msg(!result.violated, "%s\n%s", result.violation, result.path);
-    ck_assert(result.exhausted);
-    ftc_explore_result_fini(&result);
+    nodes_keep_promises(&job, (struct ftc_explore_limits){.late_word = true});
 }
 END_TEST
 
@@ -271,11 +191,11 @@ int main(void)
     TCase *kept = tcase_create("kept"), *found = tcase_create("found");
 
     tcase_set_timeout(kept, 300);
-    tcase_add_loop_test(kept, every_promise_is_kept, 0, (int)(sizeof(sound) / sizeof(sound[0])));
+    tcase_add_loop_test(kept, every_promise_is_kept, 0, ROWS(sound));
     tcase_add_test(kept, reductions_lose_no_outcome);
     tcase_add_test(kept, to_return_before_the_word_is_written_is_harmless);
     tcase_set_timeout(found, 300);
-    tcase_add_loop_test(found, a_fault_is_found, 0, (int)(sizeof(faults) / sizeof(faults[0])));
+    tcase_add_loop_test(found, a_fault_is_found, 0, ROWS(faults));
     suite_add_tcase(suite, kept);
     suite_add_tcase(suite, found);
     return test_suite_run(suite);
