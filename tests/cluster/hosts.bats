@@ -41,15 +41,6 @@ start_by_ssh() {
     started+=("$pid")
 }
 
-# No host has a process or a file of the job.
-nothing_on() { # HOST...
-    local host
-    for host; do
-        wait_until "! cluster exec $host pgrep -f 'engine=guest|^$LOOP' >/dev/null"
-        wait_until "[ -z \"\$(cluster exec $host bash -c 'ls /dev/shm; ls -d /tmp/ftcoll-*/* 2>/dev/null')\" ]"
-    done
-}
-
 @test "ssh starts the ranks: sixteen on four hosts" {
     start_by_ssh host1:4,host2:4,host3:4,host4:4 16 200 0
     finish_job

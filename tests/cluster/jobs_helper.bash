@@ -80,6 +80,15 @@ is_going_on() { # HOST
         jq -ne '[input.jobs[]? | select(.launcher_alive) | .ranks[]? | select(.returned > 20)] | length >= 1' >/dev/null
 }
 
+# No host has a process or a file of the job.
+nothing_on() { # HOST...
+    local host
+    for host; do
+        wait_until "! cluster exec $host pgrep -f 'engine=(guest|adopt)|^$LOOP' >/dev/null"
+        wait_until "[ -z \"\$(cluster exec $host bash -c 'ls -d /dev/shm/ftcoll-* /tmp/ftcoll-*/* 2>/dev/null')\" ]"
+    done
+}
+
 # survived RANKS SUM FAILED: that many ranks printed this.
 survived() {
     [ "$(grep -c "the sum of $1 ranks is $2, $3 failed" "$out")" -eq "$1" ]

@@ -19,16 +19,6 @@ start_step() {
     started+=("$pid")
 }
 
-# HOST has no process of the job, and no file.
-nothing_on() { # HOST...
-    local host
-    for host; do
-        wait_until "! cluster exec $host pgrep -f 'engine=adopt|^$LOOP' >/dev/null"
-        run cluster exec "$host" bash -c 'ls -d /dev/shm/ftcoll-* /tmp/ftcoll-* 2>/dev/null'
-        [ -z "$output" ] || { echo "left on $host: $output"; return 1; }
-    done
-}
-
 @test "srun starts the ranks: sixteen on four hosts" {
     start_step -N4 200 0
     finish_job
