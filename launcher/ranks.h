@@ -53,6 +53,7 @@ struct ftc_ranks {
     int count;
     struct ftc_process *at;
     bool any_joined;
+    int failed;  /* how many were declared failed */
     int running; /* ranks that were started and have not ended, or whose child is not reaped */
 };
 

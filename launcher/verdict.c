@@ -89,6 +89,9 @@ void ftc_verdict_tell(struct ftc_verdict *verdict, int rank)
 
 void ftc_verdict_tell_all(struct ftc_verdict *verdict)
 {
+    if (verdict->told == verdict->ranks->failed)
+        return;
+    verdict->told = verdict->ranks->failed;
     for (int rank = 0; rank < verdict->ranks->count; rank++)
         ftc_verdict_tell(verdict, rank);
 }
@@ -103,6 +106,8 @@ void ftc_verdict_tell_suspect(struct ftc_verdict *verdict, int rank)
 int ftc_verdict_failures(const struct ftc_verdict *verdict)
 {
     int count = 0;
+    if (verdict->ranks->any_joined || verdict->ranks->failed == 0)
+        return verdict->ranks->failed; /* this is asked at each change */
     for (int rank = 0; rank < verdict->ranks->count; rank++)
         count += ftc_verdict_failed(verdict, rank);
     return count;

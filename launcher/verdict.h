@@ -17,10 +17,11 @@ struct ftc_verdict {
     /* A signal that ends programs and that ftrun passed on to the ranks; 0: none. A rank that dies
      * of it gets no line of its own. */
     int forwarded;
+    int told; /* how many were declared failed when the lines about all were printed */
 };
 
 /* Print the line about `rank`, once. A rank that ended with 0 and never joined gets its line only
- * when other ranks join. */
+ * when other ranks join: call ftc_verdict_tell_all() at each change after that. */
 void ftc_verdict_tell(struct ftc_verdict *verdict, int rank);
 void ftc_verdict_tell_all(struct ftc_verdict *verdict);
 void ftc_verdict_tell_suspect(struct ftc_verdict *verdict, int rank);

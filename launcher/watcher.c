@@ -87,6 +87,7 @@ static void declare(struct ftc_watcher *watcher, int rank, const struct ftc_fail
     ftc_bell_ring_all(watcher->bell);
     ftc_board_ring_all(watcher->segment);
     watcher->ranks->at[rank].failed = true;
+    watcher->ranks->failed++;
     watcher->ranks->at[rank].failure = *failure;
     if (watcher->failed != NULL)
         watcher->failed(watcher->arg, rank);

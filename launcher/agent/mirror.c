@@ -36,8 +36,15 @@ int ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message 
     atomic_store_explicit(&standing->phase, FTC_PHASE_JOINED, memory_order_release);
     mirror->ranks->at[message->rank].joined = true;
     mirror->ranks->any_joined = true;
-    ftc_bell_ring_all(mirror->bell); /* ranks that want to send to it wait for its endpoint */
+    mirror->rings = true;
     return FTC_SUCCESS;
+}
+
+void ftc_mirror_ring(struct ftc_mirror *mirror)
+{
+    if (mirror->rings)
+        ftc_bell_ring_all(mirror->bell);
+    mirror->rings = false;
 }
 
 void ftc_mirror_marked(struct ftc_mirror *mirror, int rank)
@@ -100,6 +107,7 @@ bool ftc_mirror_failed(struct ftc_mirror *mirror, const struct ftc_agent_message
     ftc_bell_ring_all(mirror->bell);
     ftc_board_ring_all(mirror->segment);
     process->failed = true;
+    mirror->ranks->failed++;
     process->failure = failure;
     process->told = true; /* the agent of its node has printed it */
     process->suspected_ns = failure.suspected_ns;

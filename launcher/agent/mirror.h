@@ -15,12 +15,16 @@ struct ftc_mirror {
     struct ftc_segment *segment;
     struct ftc_ranks *ranks;
     struct ftc_bell *bell;
+    bool rings;  /* some rank has joined, and the ranks of this node have not been rung since */
     int settled; /* all ranks below it are settled, which is final; it begins at 0 */
 };
 
 /* All of these ignore what was told before. */
 /* FTC_ERR_SYSTEM: /dev/shm has no room for its endpoint, so this node cannot reach it. */
 int ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
+/* Ranks that want to send to one that has joined wait for its endpoint. Call this when all that has
+ * come is taken: at a start there are many. */
+void ftc_mirror_ring(struct ftc_mirror *mirror);
 void ftc_mirror_marked(struct ftc_mirror *mirror, int rank);
 void ftc_mirror_ended(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
 /* True: the failure is news. */

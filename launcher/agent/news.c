@@ -42,6 +42,7 @@ void ftc_agent_pass_news(struct ftc_agent *agent)
 {
     struct ftc_notices_output output;
 
+    ftc_mirror_ring(&agent->mirror);
     while (ftc_notices_next(&agent->notices, &output)) {
         if (agent->closed[output.to])
             continue;

@@ -132,6 +132,23 @@ START_TEST(a_rank_elsewhere_looks_like_one_that_is_here)
 }
 END_TEST
 
+/* At the start of a large job thousands join within one turn of the agent. */
+START_TEST(ranks_are_rung_once_for_all_that_have_joined)
+{
+    join(2, "tcp:v1;10.0.0.2;98");
+    join(3, "tcp:v1;10.0.0.2;99");
+    ck_assert_uint_eq(atomic_load(&slot(0)->bell), 0);
+    for (int i = 0; i < 2; i++) {
+        ftc_mirror_ring(&mirror);
+        ck_assert_uint_eq(atomic_load(&slot(0)->bell), 1);
+        ck_assert_uint_eq(atomic_load(&slot(1)->bell), 1);
+    }
+    join(4, "tcp:v1;10.0.0.2;97");
+    ftc_mirror_ring(&mirror);
+    ck_assert_uint_eq(atomic_load(&slot(0)->bell), 2);
+}
+END_TEST
+
 START_TEST(a_notice_is_declared_once)
 {
     uint32_t cursor = 0;
@@ -374,6 +391,7 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_rank_elsewhere_looks_like_one_that_is_here);
+    tcase_add_test(tests, ranks_are_rung_once_for_all_that_have_joined);
     tcase_add_test(tests, a_notice_is_declared_once);
     tcase_add_test(tests, a_notice_says_what_the_exit_code_will_be);
     tcase_add_test(tests, no_damaged_notice_makes_a_failure_a_success);
