@@ -19,8 +19,9 @@ struct ftc_segment {
     /* Private copies. A change of the file cannot lead out of the map. */
     struct ftc_layout layout;
     uint32_t node;
-    uint32_t *first; /* the first rank of each node, and after them the number of ranks */
-    int fd;          /* of the file; that of the launcher holds the lock (node/system/lock.h) */
+    uint32_t own_first; /* the first rank of this node */
+    uint32_t *first;    /* the first rank of each node, and after them the number of ranks */
+    int fd;             /* of the file; that of the launcher holds the lock (node/system/lock.h) */
     /* The file. By them ftc_segment_file_kept() sees if `fd` has become that of another file. */
     dev_t device;
     ino_t inode;
@@ -52,10 +53,8 @@ bool ftc_segment_file_kept(const struct ftc_segment *segment);
 /* The place of a rank of this node: its ranks have 0, 1, 2, ... */
 static inline uint64_t ftc_segment_place(const struct ftc_segment *segment, int rank)
 {
-    const uint32_t *first = &segment->first[segment->node];
-
-    assert((uint32_t)rank >= first[0] && (uint32_t)rank < first[1]);
-    return (uint32_t)rank - first[0];
+    assert((uint32_t)rank - segment->own_first < segment->layout.local);
+    return (uint32_t)rank - segment->own_first;
 }
 
 /* Get memory for `size` bytes from `start` of the file on, so that a full /dev/shm is an error here

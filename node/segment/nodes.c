@@ -33,8 +33,11 @@ int ftc_nodes_keep(struct ftc_segment *segment)
     }
     segment->first[segment->layout.nodes] = (uint32_t)next;
     if (next == segment->layout.ranks && segment->node < segment->layout.nodes &&
-        nodes[segment->node].count == segment->layout.local)
+        segment->first[segment->node + 1] - segment->first[segment->node] ==
+            segment->layout.local) {
+        segment->own_first = segment->first[segment->node];
         return 0;
+    }
     return ftc_error_set(FTC_ERR_PROTO, "damaged segment: its nodes do not hold its %u ranks",
                          segment->layout.ranks);
 }
@@ -87,9 +90,7 @@ int ftc_segment_ranks_of(const struct ftc_segment *segment, int node, int *count
 
 bool ftc_segment_is_local(const struct ftc_segment *segment, int rank)
 {
-    const uint32_t *first = &segment->first[segment->node];
-
-    return (uint32_t)rank >= first[0] && (uint32_t)rank < first[1];
+    return (uint32_t)rank - segment->own_first < segment->layout.local;
 }
 
 int ftc_segment_node_of(const struct ftc_segment *segment, int rank)
