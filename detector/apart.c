@@ -29,8 +29,7 @@ int ftc_apart_init(struct ftc_apart *apart, int self, int nodes, int greetings, 
                                 .patience_ns = timeout_ns / 5,
                                 .gap_ns = timeout_ns / 2};
     apart->heard = calloc((size_t)nodes, sizeof(*apart->heard));
-    apart->peer = calloc((size_t)nodes, sizeof(*apart->peer));
-    if (apart->heard == NULL || apart->peer == NULL)
+    if (apart->heard == NULL)
         return FTC_ERR_NOMEM;
     for (int i = 0; i < nodes; i++)
         apart->heard[i].rounds = (uint32_t)rounds_for(apart, nodes - 1 - NEIGHBOURS);
@@ -39,10 +38,6 @@ int ftc_apart_init(struct ftc_apart *apart, int self, int nodes, int greetings, 
     rc = rc == 0 ? ftc_set_init(&apart->unreachable, nodes) : rc;
     rc = rc == 0 ? ftc_set_init(&apart->chosen, nodes) : rc;
     rc = rc == 0 ? ftc_set_init(&apart->greet, nodes) : rc;
-    for (int i = 0; i < nodes && rc == 0; i++) {
-        rc = ftc_set_init(&apart->peer[i].unheard, nodes);
-        rc = rc == 0 ? ftc_set_init(&apart->peer[i].pairs, nodes) : rc;
-    }
     return rc;
 }
 
@@ -80,11 +75,11 @@ static int next_present(const struct ftc_apart *apart, const struct ftc_set *bas
 static int count_rest(const struct ftc_apart *apart, const struct ftc_set *base,
                       const struct ftc_set *refused)
 {
-    int rest = 0;
+    int rest =
+        ftc_set_count(base) - ftc_set_has(base, apart->self) - 1 - (apart->left != apart->right);
 
-    for (int i = ftc_set_next(base, 0); i >= 0; i = ftc_set_next(base, i + 1))
-        rest +=
-            i != apart->self && i != apart->left && i != apart->right && !ftc_set_has(refused, i);
+    for (int i = ftc_set_next(refused, 0); i >= 0; i = ftc_set_next(refused, i + 1))
+        rest -= i != apart->self && ftc_set_has(base, i);
     return rest;
 }
 
@@ -183,8 +178,19 @@ void ftc_apart_reach(struct ftc_apart *apart, int node, bool reached)
 
 /* --- what the leader decides --- */
 
+static void make_peers(struct ftc_apart *apart)
+{
+    apart->peer = calloc((size_t)apart->nodes, sizeof(*apart->peer));
+    for (int i = 0; i < apart->nodes; i++)
+        if (apart->peer == NULL || ftc_set_init(&apart->peer[i].unheard, apart->nodes) != 0 ||
+            ftc_set_init(&apart->peer[i].pairs, apart->nodes) != 0)
+            abort();
+}
+
 void ftc_apart_lead(struct ftc_apart *apart, uint64_t now_ns)
 {
+    if (apart->peer == NULL)
+        make_peers(apart);
     for (int i = 0; i < apart->nodes; i++) {
         ftc_set_clear(&apart->peer[i].unheard);
         apart->peer[i].heard_ns = 0;
@@ -193,15 +199,19 @@ void ftc_apart_lead(struct ftc_apart *apart, uint64_t now_ns)
     apart->looked_ns = now_ns;
 }
 
-void ftc_apart_echo(struct ftc_apart *apart, int from, const struct ftc_set *unheard,
-                    uint64_t now_ns)
+void ftc_apart_echo(struct ftc_apart *apart, int from, uint64_t now_ns)
 {
     struct ftc_apart_peer *peer = &apart->peer[from];
 
     if (peer->heard_ns == 0 || now_ns - peer->heard_ns > apart->gap_ns)
         peer->steady_ns = now_ns;
     peer->heard_ns = now_ns;
-    ftc_set_copy(&peer->unheard, unheard);
+    ftc_set_clear(&peer->unheard);
+}
+
+void ftc_apart_pair(struct ftc_apart *apart, int node, int unheard)
+{
+    ftc_set_add(&apart->peer[node].unheard, unheard);
 }
 
 /* Have the echoes of this node come for E without a gap of L? A node that is silent, or was until
@@ -228,7 +238,7 @@ static bool collect_of(struct ftc_apart *apart, int node, const struct ftc_set *
                        const struct ftc_set *refused, uint64_t now_ns)
 {
     const struct ftc_set *unheard =
-        node == apart->self ? &apart->unreachable : &apart->peer[node].unheard;
+        node == apart->self ? &apart->unheard : &apart->peer[node].unheard;
     bool any = false;
 
     for (int i = ftc_set_next(unheard, 0); i >= 0; i = ftc_set_next(unheard, i + 1)) {

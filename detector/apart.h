@@ -72,11 +72,12 @@ void ftc_apart_left(struct ftc_apart *apart, int node); /* the node has left the
 /* False: a rank of this node cannot connect to a rank of `node`. True: it can again. */
 void ftc_apart_reach(struct ftc_apart *apart, int node, bool reached);
 
-/* For the leader. This node begins to lead. Echoes that went to earlier leaders do not count. */
+/* For the leader. This node begins to lead. Echoes that went to earlier leaders do not count. When
+ * memory is missing, the process ends by abort(). */
 void ftc_apart_lead(struct ftc_apart *apart, uint64_t now_ns);
-/* An echo of node `from` came, which calls the nodes of `unheard` unheard. */
-void ftc_apart_echo(struct ftc_apart *apart, int from, const struct ftc_set *unheard,
-                    uint64_t now_ns);
+/* An echo of node `from` came. Then: the nodes that it calls unheard. */
+void ftc_apart_echo(struct ftc_apart *apart, int from, uint64_t now_ns);
+void ftc_apart_pair(struct ftc_apart *apart, int node, int unheard);
 /* The nodes that must be refused now; NULL: none. If `self` is among them, this node must end
  * itself, and refuse nobody. */
 const struct ftc_set *ftc_apart_choose(struct ftc_apart *apart, const struct ftc_set *base,

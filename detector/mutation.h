@@ -14,13 +14,15 @@
     X(NO_WAIT_AGAIN,                                                                               \
       "... without it when a base that became smaller gives a leader a quorum again")              \
     X(HALF_WITHOUT_LOWEST, "half of the base is a quorum without the lowest")                      \
-    X(FROM_RECEIPT, "a lease runs from the receipt of its beat")                                   \
+    X(FROM_RECEIPT, "a lease runs from the receipt of the beat that grants it")                    \
     X(APART_NEVER, "nobody is refused whom others cannot reach")                                   \
     X(APART_SILENT, "of two who cannot reach each other one may be silent to the leader")          \
     X(NO_WAIT_APART, "declare who could be heard until now before its lease is over")              \
     X(APART_BOTH, "both of them are refused")                                                      \
     X(GREET_NEIGHBOURS, "nobody is greeted but neighbours in the ring")                            \
-    X(COUNT_NOT_DUE, "rounds count in which no greeting of a node was due")
+    X(COUNT_NOT_DUE, "rounds count in which no greeting of a node was due")                        \
+    X(NAME_UNANSWERED, "a beat names nodes whose echo has not come")                               \
+    X(NO_ADOPTION, "a node that gets no beat from its parent gets none at all")
 
 enum ftc_lease_mutation {
     FTC_LEASE_MUTATION_NONE,

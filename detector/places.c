@@ -14,6 +14,11 @@ void ftc_places_fini(struct ftc_places *places)
     *places = (struct ftc_places){0};
 }
 
+void ftc_places_clear(struct ftc_places *places)
+{
+    places->gones = 0;
+}
+
 /* The number of nodes below `node` that are gone. */
 static int gone_below(const struct ftc_places *places, int node)
 {
@@ -125,4 +130,25 @@ bool ftc_places_is_child(const struct ftc_places *places, int root, int node, in
     while (2 * step <= position)
         step *= 2;
     return position > 0 && position - step == position_of(places, root, node);
+}
+
+static int at_position(const struct ftc_places *places, int root, long position)
+{
+    return node_at(places, (int)((index_of(places, root) + position) % left_over(places)));
+}
+
+int ftc_places_branch(const struct ftc_places *places, int root, int node, int arity, int c)
+{
+    long child = (long)position_of(places, root, node) * arity + 1 + c;
+
+    if (!ftc_places_has(places, node) || c >= arity || child >= left_over(places))
+        return -1;
+    return at_position(places, root, child);
+}
+
+int ftc_places_parent(const struct ftc_places *places, int root, int node, int arity)
+{
+    if (node == root || !ftc_places_has(places, node))
+        return -1;
+    return at_position(places, root, (position_of(places, root, node) - 1) / arity);
 }

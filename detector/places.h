@@ -25,6 +25,8 @@ void ftc_places_fini(struct ftc_places *places);
 
 /* False: the node was gone before. */
 bool ftc_places_remove(struct ftc_places *places, int node);
+/* Begin anew: no node is gone. */
+void ftc_places_clear(struct ftc_places *places);
 bool ftc_places_has(const struct ftc_places *places, int node);
 
 /* The nearest node to the right (left) of `node` that is left; `node` itself if no other one is. */
@@ -36,5 +38,10 @@ int ftc_places_left(const struct ftc_places *places, int node);
 int ftc_places_child(const struct ftc_places *places, int root, int node, int c);
 /* Is `child`, which is left, a child of `node` in the tree of `root`? */
 bool ftc_places_is_child(const struct ftc_places *places, int root, int node, int child);
+
+/* The tree of `root`, which is left, with `arity` children for each node at most: position p
+ * sends to p arity + 1 .. p arity + arity. The c-th child of `node`, and its parent; -1: none. */
+int ftc_places_branch(const struct ftc_places *places, int root, int node, int arity, int c);
+int ftc_places_parent(const struct ftc_places *places, int root, int node, int arity);
 
 #endif

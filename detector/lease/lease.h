@@ -34,8 +34,9 @@
 #include "base/set.h"
 
 enum ftc_lease_kind {
-    FTC_LEASE_BEAT, /* leader -> node: rule 1 */
-    FTC_LEASE_ECHO, /* node -> leader: the answer to a beat */
+    FTC_LEASE_BEAT, /* from the leader, down its tree: rule 1 */
+    FTC_LEASE_ECHO, /* the answer to a beat, up the tree: of all nodes below that have answered */
+    FTC_LEASE_WANT, /* "No beat comes from my parent: send me yours." */
     /* "Would you vote for me?" (rule 5). A probe changes no term, so that a node that was cut off
      * for a moment does not disturb the others. */
     FTC_LEASE_PROBE,
@@ -46,25 +47,46 @@ enum ftc_lease_kind {
     FTC_LEASE_KINDS
 };
 
+#define FTC_LEASE_LAGS                                                                             \
+    8 /* a beat names the nodes whose echo is of one of so many beats before it */
+#define FTC_LEASE_PAIRS 256 /* in an echo */
+
+struct ftc_lease_pair {
+    int node, unheard; /* `node` calls `unheard` unheard: rule 8 */
+};
+
+/* Sets and pairs are those of the sender, and not owned. */
 struct ftc_lease_message {
     enum ftc_lease_kind kind;
     uint64_t term;
-    /* By the leader's clock. BEAT: when it was sent. ECHO: leader_ns of the answered beat. */
-    uint64_t leader_ns;
-    /* By the node's clock. ECHO, VOTE: when it was sent. BEAT: node_ns of the latest echo or vote
-     * of the receiver; 0: this beat grants no lease. */
-    uint64_t node_ns;
-    /* The sets of the sender; not owned. In a BEAT, `unheard` has the nodes that were refused since
-     * they were silent. */
-    const struct ftc_set *refused, *declared, *unheard;
+    int leader;      /* BEAT: the leader of the term */
+    uint32_t beat;   /* BEAT, ECHO: number of the beat in the term. WANT: that of the last one */
     uint32_t rounds; /* HELLO: after so many rounds the next one comes at the latest */
+    const struct ftc_set *refused, *declared; /* not in an ECHO */
+    const struct ftc_set *silent; /* BEAT: nodes that were refused since they were silent */
+    const struct ftc_set *nodes;  /* BEAT: the nodes of its tree. ECHO: those that answer */
+    /* BEAT: FTC_LEASE_LAGS sets. named[i] has the nodes whose latest echo is of beat - 1 - i. */
+    const struct ftc_set *named;
+    const struct ftc_lease_pair *pair; /* ECHO */
+    int pairs;
 };
 
+/* Memory for what a message points to. */
+struct ftc_lease_box {
+    struct ftc_set refused, declared, silent, nodes, named[FTC_LEASE_LAGS];
+    struct ftc_lease_pair pair[FTC_LEASE_PAIRS];
+};
+
+int ftc_lease_box_init(struct ftc_lease_box *box, int nodes); /* FTC_ERR_NOMEM */
+void ftc_lease_box_fini(struct ftc_lease_box *box);           /* a zeroed one is legal */
+
 #define FTC_LEASE_GREETINGS 8
+#define FTC_LEASE_ARITY     4
 
 struct ftc_lease_settings {
     int self, nodes;
     int greetings; /* most nodes that it greets in a round; at least 3; 0: FTC_LEASE_GREETINGS */
+    int arity;     /* most children in the tree of a leader; 0: FTC_LEASE_ARITY */
     uint64_t timeout_ns, period_ns; /* timeout >= 20 periods */
 };
 
@@ -113,14 +135,13 @@ const struct ftc_set *ftc_lease_unheard(const struct ftc_lease *lease);
 /* Was the refused node silent, to a leader and to this node? Otherwise others cannot reach it. */
 bool ftc_lease_silent(const struct ftc_lease *lease, int node);
 
-/* Write the bytes of a message, at most FTC_LEASE_BYTES(nodes). Returns their number; 0: `size` is
- * too small. */
-#define FTC_LEASE_BYTES(nodes) (29 + 3 * (4 + (size_t)(nodes) / 8 + 8))
+/* The number of bytes of a message. */
+size_t ftc_lease_size(const struct ftc_lease_message *message);
+/* Write the bytes of a message. Returns their number; 0: `size` is too small. */
 size_t ftc_lease_encode(const struct ftc_lease_message *message, unsigned char *bytes, size_t size);
-/* Read a message. The caller has initialised the sets for the number of nodes, and the message
- * points to them. FTC_ERR_PROTO: the bytes are damaged. */
-int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_set *refused,
-                     struct ftc_set *declared, struct ftc_set *unheard, const unsigned char *bytes,
-                     size_t size);
+/* Read a message. The box is initialised for the number of nodes, and the message points to it.
+ * FTC_ERR_PROTO: the bytes are damaged. */
+int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_lease_box *box,
+                     const unsigned char *bytes, size_t size);
 
 #endif

@@ -1,19 +1,43 @@
 /* The outputs of a lease: refusals, messages, declarations. */
 #include "detector/lease/internal.h"
 
-static struct ftc_lease_message regular(const struct ftc_lease *l, int to)
+/* A beat, on its way to `to`, or a question. */
+static struct ftc_lease_message regular(const struct ftc_lease *l)
 {
-    struct ftc_lease_message message = {.term = l->term};
+    const struct ftc_lease_box *beat = &l->relay.beat;
 
-    if (l->role == LEADER) {
-        message.kind = FTC_LEASE_BEAT;
-        message.leader_ns = l->sent_ns;
-        message.node_ns = l->grants ? l->peer[to].node_ns : 0;
-    } else {
-        message.kind = l->probing ? FTC_LEASE_PROBE : FTC_LEASE_ASK;
-        message.term = ftc_lease_question_term(l);
-    }
-    return message;
+    if (l->role == ASKING)
+        return (struct ftc_lease_message){.kind = l->probing ? FTC_LEASE_PROBE : FTC_LEASE_ASK,
+                                          .term = ftc_lease_question_term(l)};
+    return (struct ftc_lease_message){.kind = FTC_LEASE_BEAT,
+                                      .term = l->term,
+                                      .leader = l->leader,
+                                      .beat = l->beat,
+                                      .refused = &beat->refused,
+                                      .declared = &beat->declared,
+                                      .silent = &beat->silent,
+                                      .nodes = &beat->nodes,
+                                      .named = beat->named};
+}
+
+static struct ftc_lease_message greeting(const struct ftc_lease *l, int to)
+{
+    return (struct ftc_lease_message){
+        .kind = FTC_LEASE_HELLO, .term = l->term, .rounds = ftc_apart_rounds(&l->apart, to)};
+}
+
+static struct ftc_lease_message echo(const struct ftc_lease *l)
+{
+    const struct relay *r = &l->relay;
+
+    return (struct ftc_lease_message){.kind = FTC_LEASE_ECHO,
+                                      .term = l->term,
+                                      .beat = l->beat,
+                                      .refused = &r->echo.refused,
+                                      .declared = &r->echo.declared,
+                                      .nodes = &r->echo.nodes,
+                                      .pair = r->echo.pair,
+                                      .pairs = r->pairs};
 }
 
 /* Take the first node out of the set. -1: there is none. */
@@ -32,17 +56,17 @@ static int next_message(struct ftc_lease *l, struct ftc_lease_message *message)
     int to = take_first(&l->apart.greet);
 
     if (to >= 0) {
-        *message = (struct ftc_lease_message){
-            .kind = FTC_LEASE_HELLO, .term = l->term, .rounds = ftc_apart_rounds(&l->apart, to)};
-    } else {
+        *message = greeting(l, to);
+    } else if ((to = l->reply_to) >= 0) {
         *message = l->reply;
-        to = l->reply_to;
         l->reply_to = -1;
+    } else if ((to = take_first(&l->pending)) >= 0) {
+        *message = regular(l);
+    } else if (l->relay.owed && l->relay.ready) {
+        *message = echo(l);
+        to = l->relay.parent;
+        l->relay.owed = false;
     }
-    if (to < 0 && l->role == FOLLOWER) /* it no longer asks, so drop its questions */
-        ftc_set_clear(&l->pending);
-    if (to < 0 && (to = take_first(&l->pending)) >= 0)
-        *message = regular(l, to);
     return to;
 }
 
@@ -50,10 +74,10 @@ static bool put_message(struct ftc_lease *l, struct ftc_lease_output *output)
 {
     *output = (struct ftc_lease_output){.kind = FTC_LEASE_SEND};
     output->node = next_message(l, &output->message);
-    output->message.refused = &l->refused;
-    output->message.declared = &l->declared;
-    output->message.unheard =
-        output->message.kind == FTC_LEASE_BEAT ? &l->silent : &l->apart.unheard;
+    if (output->message.refused == NULL) {
+        output->message.refused = &l->refused;
+        output->message.declared = &l->declared;
+    }
     return output->node >= 0;
 }
 

@@ -88,9 +88,7 @@ static int make_room(struct ftc_agent *agent, int ranks)
         agent->left_ns == NULL || agent->heard == NULL || agent->agreed_ns == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %zu nodes", nodes);
     ftc_notices_init(&agent->notices, agent->meeting.node, agent->meeting.nodes);
-    int rc = ftc_set_init(&agent->refused, agent->meeting.nodes);
-    rc = rc == FTC_SUCCESS ? ftc_set_init(&agent->declared, agent->meeting.nodes) : rc;
-    return rc == FTC_SUCCESS ? ftc_set_init(&agent->unheard, agent->meeting.nodes) : rc;
+    return ftc_lease_box_init(&agent->box, agent->meeting.nodes);
 }
 
 int ftc_agent_prepare(struct ftc_agent *agent, int ranks, const struct ftc_config *config)
@@ -188,16 +186,20 @@ static void look_at_base(struct ftc_agent *agent, uint64_t now)
 
 /* --- receiving --- */
 
+static void take_outputs(struct ftc_agent *agent);
+
+/* What the lease puts out may point to the message. */
 static void take_lease(struct ftc_agent *agent, int node, const struct ftc_agent_message *message)
 {
     struct ftc_lease_message lease;
 
-    if (ftc_lease_decode(&lease, &agent->refused, &agent->declared, &agent->unheard, message->bytes,
-                         message->size) == FTC_SUCCESS)
-        ftc_lease_receive(agent->lease, node, &lease, ftc_clock_now());
-    else
+    if (ftc_lease_decode(&lease, &agent->box, message->bytes, message->size) != FTC_SUCCESS) {
         FTC_LOG(&agent->log, FTC_LOG_WARN, "node %d sent a malformed lease: %s", node,
                 ftc_last_error());
+        return;
+    }
+    ftc_lease_receive(agent->lease, node, &lease, ftc_clock_now());
+    take_outputs(agent);
 }
 
 static void take_activity(struct ftc_agent *agent, int node,
@@ -315,7 +317,7 @@ static bool receive(struct ftc_agent *agent)
 
 static void send_lease(struct ftc_agent *agent, const struct ftc_lease_output *output)
 {
-    size_t room = FTC_LEASE_BYTES(agent->meeting.nodes);
+    size_t room = ftc_lease_size(&output->message);
     unsigned char *bytes = malloc(room);
 
     if (bytes != NULL && !agent->gone[output->node] &&
@@ -489,9 +491,7 @@ void ftc_agent_fini(struct ftc_agent *agent)
         agent->links->ops->close(agent->links);
     ftc_lease_destroy(agent->lease);
     ftc_agent_drop_news(agent);
-    ftc_set_fini(&agent->refused);
-    ftc_set_fini(&agent->declared);
-    ftc_set_fini(&agent->unheard);
+    ftc_lease_box_fini(&agent->box);
     free(agent->told);
     free(agent->gone);
     free(agent->closed);

@@ -47,7 +47,7 @@ struct ftc_agent {
     uint64_t *left_ns;   /* per node: when it left */
     uint64_t lost_ns;    /* when the last node was refused or lost; 0: none was */
     uint64_t *agreed_ns; /* per node: since when all of its ranks are in G; 0: they are not */
-    struct ftc_set refused, declared, unheard; /* sets of the message that is being read */
+    struct ftc_lease_box box; /* of the lease message that is being read */
     struct ftc_notices notices;
     uint64_t base_looked_ns, shown_ns, cared_ns;
     uint64_t leaving_ns; /* when this node's LEFT went out; 0: not yet */

@@ -97,9 +97,9 @@ static void publish(struct ftc_world *w, int node)
 
 static void send_lease(struct ftc_world *w, int node, const struct ftc_lease_output *output)
 {
-    static const char *const names[FTC_LEASE_KINDS] = {NULL,  NULL,   "PROBE", "WOULD",
-                                                       "ASK", "VOTE", NULL};
-    struct ftc_buffer *bytes = ftc_buffer_new(FTC_LEASE_BYTES((size_t)w->nodes));
+    static const char *const names[FTC_LEASE_KINDS] = {NULL,    NULL,  "WANT", "PROBE",
+                                                       "WOULD", "ASK", "VOTE", NULL};
+    struct ftc_buffer *bytes = ftc_buffer_new(ftc_lease_size(&output->message));
 
     if (bytes == NULL)
         ftc_cluster_no_memory(w->ranks);
@@ -226,8 +226,8 @@ static void take_lease(struct ftc_world *w, int node, int from, const struct ftc
 
     if (w->node[node].resigned)
         return;
-    if (ftc_lease_decode(&message, &w->refused, &w->declared, &w->unheard, packet->bytes->data,
-                         packet->bytes->size) != FTC_SUCCESS)
+    if (ftc_lease_decode(&message, &w->box, packet->bytes->data, packet->bytes->size) !=
+        FTC_SUCCESS)
         ftc_ledger_violate(w->ledger, "agent %d cannot read what agent %d sent", node, from);
     else
         ftc_lease_receive(w->node[node].lease, from, &message, ftc_world_clock(w, node));

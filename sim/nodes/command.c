@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sim/nodes/beats.h"
 #include "sim/nodes/nodes.h"
 #include "sim/nodes/spread.h"
 #include "sim/seeded.h"
@@ -12,7 +13,7 @@
 struct command {
     struct ftc_seeded seeded;
     uint64_t least, most;
-    uint64_t spread; /* 0: runs are wanted */
+    uint64_t spread, beats; /* 0, 0: runs are wanted */
     struct ftc_cost cost;
     enum ftc_nodes_fault fault;
     struct ftc_nodes_sums sums;
@@ -59,6 +60,12 @@ static int take_spread(void *command, const char *text)
                              &((struct command *)command)->spread);
 }
 
+static int take_beats(void *command, const char *text)
+{
+    return ftc_option_number("--beats", text, 4, FTC_BEATS_MOST,
+                             &((struct command *)command)->beats);
+}
+
 static int take_cost(void *command, const char *text)
 {
     return ftc_cost_parse(&((struct command *)command)->cost, text);
@@ -76,8 +83,11 @@ static const struct ftc_option options[] = {
      take_fault},
     {"spread", 0, "NODES",
      "no runs, but a table (CSV): how notices spread over 2, 4, ... NODES nodes", take_spread},
-    {"cost", 'c', "MODEL", "with --spread: the cost model, see run --help (default: tcp)",
-     take_cost},
+    {"beats", 0, "NODES",
+     "no runs, but a table (CSV): messages of leases at the busiest of 4, 16, ... NODES agents",
+     take_beats},
+    {"cost", 'c', "MODEL",
+     "with --spread and --beats: the cost model, see run --help (default: tcp)", take_cost},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -153,13 +163,15 @@ static bool run(struct ftc_seeded *seeded, uint64_t seed)
     return kept;
 }
 
-static bool spread(struct ftc_seeded *seeded, uint64_t seed, int *code)
+static bool table(struct ftc_seeded *seeded, uint64_t seed, int *code)
 {
     const struct command *c = (const struct command *)seeded;
 
-    if (c->spread == 0)
+    if (c->spread == 0 && c->beats == 0)
         return false;
-    int rc = ftc_spread_table(&c->cost, (int)c->spread, seed, stdout);
+    int rc = c->spread != 0 ? ftc_spread_table(&c->cost, (int)c->spread, seed, stdout) : 0;
+    if (rc == FTC_SUCCESS && c->beats != 0)
+        rc = ftc_beats_table(&c->cost, (int)c->beats, seed, stdout);
     if (rc != FTC_SUCCESS)
         fprintf(stderr, "ftcoll-sim: %s\n", ftc_last_error());
     *code = rc == FTC_SUCCESS ? FTC_SIM_EXIT_OK : FTC_SIM_EXIT_ERROR;
@@ -168,7 +180,7 @@ static bool spread(struct ftc_seeded *seeded, uint64_t seed, int *code)
 
 int ftc_command_nodes(int argc, char **argv)
 {
-    static const struct ftc_seeded_ops ops = {run, report, spread};
+    static const struct ftc_seeded_ops ops = {run, report, table};
     struct command command = {.seeded.runs = DEFAULT_RUNS};
 
     if (ftc_cost_parse(&command.cost, "tcp") != FTC_SUCCESS)

@@ -243,6 +243,7 @@ void ftc_nodes_draw(struct ftc_nodes_story *story, const struct ftc_nodes_frame 
         .seed = seed, .random = ftc_mix(seed + 0x6e6f6465), .fault = frame->fault};
     draw_nodes(story, frame);
     story->greetings = one_in(story, 2) ? FTC_LEASE_GREETINGS : 3 + (int)below(story, 2);
+    story->arity = one_in(story, 2) ? FTC_LEASE_ARITY : 2 + (int)below(story, 2);
     draw_settings(story, seed);
     story->centre = -1;
     story->think_ns = one_in(story, 4) ? P : T / 4 + below(story, 2 * T);

@@ -78,6 +78,7 @@ struct ftc_nodes_story {
     enum ftc_nodes_fault fault;
     struct ftc_storm storm;               /* settings and program */
     int greetings;                        /* most nodes that a node greets in a round */
+    int arity;                            /* most children in the tree of a leader */
     int nodes, first[FTC_NODES_MOST + 1]; /* the ranks of node i are first[i] .. first[i + 1] - 1 */
     int64_t offset_ns[FTC_NODES_MOST], rate_ppm[FTC_NODES_MOST]; /* offset and drift of its clock */
     uint64_t start_ns[FTC_NODES_MOST];

@@ -139,6 +139,7 @@ static void make_nodes(struct ftc_world *w)
         struct ftc_lease_settings settings = {.self = i,
                                               .nodes = w->nodes,
                                               .greetings = w->story->greetings,
+                                              .arity = w->story->arity,
                                               .timeout_ns = FTC_NODES_TIMEOUT,
                                               .period_ns = FTC_NODES_PERIOD};
         if (ftc_lease_create(&w->node[i].lease, &settings) != FTC_SUCCESS)
@@ -161,9 +162,7 @@ static void make_ranks(struct ftc_world *w)
         assert(rc == FTC_SUCCESS);
     }
     w->ledger = ftc_ledger_new(&w->story->storm.settings, &w->program, NULL);
-    if (w->ledger == NULL || ftc_set_init(&w->refused, w->nodes) != FTC_SUCCESS ||
-        ftc_set_init(&w->declared, w->nodes) != FTC_SUCCESS ||
-        ftc_set_init(&w->unheard, w->nodes) != FTC_SUCCESS)
+    if (w->ledger == NULL || ftc_lease_box_init(&w->box, w->nodes) != FTC_SUCCESS)
         ftc_cluster_no_memory(w->ranks);
 }
 
@@ -196,9 +195,7 @@ static void world_free(struct ftc_world *w)
     for (int r = 0; r < w->ranks; r++)
         ftc_member_destroy(w->rank[r].member);
     ftc_ledger_free(w->ledger);
-    ftc_set_fini(&w->refused);
-    ftc_set_fini(&w->declared);
-    ftc_set_fini(&w->unheard);
+    ftc_lease_box_fini(&w->box);
     ftc_queue_fini(&w->queue);
     free(w);
 }

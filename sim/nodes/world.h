@@ -85,7 +85,7 @@ struct ftc_world {
     struct ftc_nodes_strike armed[FTC_NODES_STRIKES];
     uint64_t armed_at[FTC_NODES_STRIKES]; /* output count of the victim at which the strike comes */
     int armeds;
-    struct ftc_set refused, declared, unheard; /* scratch sets for a message */
+    struct ftc_lease_box box; /* scratch, for a message */
     /* spent: no strike comes any more; calm: the pauses are over, too */
     bool spent, calm;
     /* a way was cut shortly before the calm, so silence did not begin for all nodes at the same

@@ -8,7 +8,7 @@
 #include "tests/suite.h"
 
 #define STEP  (LEASE_PERIOD / 20)
-#define BYTES FTC_LEASE_BYTES(LEASE_NODES)
+#define BYTES 2048
 
 struct letter {
     struct letter *next;
@@ -162,23 +162,18 @@ static void deliver(struct lease_net *net, int from, int to)
     struct channel *channel = &net->channel[from][to];
     struct letter *letter = channel->first;
     struct ftc_lease_message message;
-    struct ftc_set refused, declared, unheard;
+    struct ftc_lease_box box;
 
     channel->first = letter->next;
     if (channel->first == NULL)
         channel->last = NULL;
-    ck_assert_int_eq(ftc_set_init(&refused, net->nodes), 0);
-    ck_assert_int_eq(ftc_set_init(&declared, net->nodes), 0);
-    ck_assert_int_eq(ftc_set_init(&unheard, net->nodes), 0);
-    ck_assert_int_eq(
-        ftc_lease_decode(&message, &refused, &declared, &unheard, letter->bytes, letter->size), 0);
+    ck_assert_int_eq(ftc_lease_box_init(&box, net->nodes), 0);
+    ck_assert_int_eq(ftc_lease_decode(&message, &box, letter->bytes, letter->size), 0);
     if (!net->node[to].refused[from]) {
         ftc_lease_receive(net->node[to].lease, from, &message, clock_of(net, to));
         take_outputs(net, to);
     }
-    ftc_set_fini(&refused);
-    ftc_set_fini(&declared);
-    ftc_set_fini(&unheard);
+    ftc_lease_box_fini(&box);
     free(letter);
 }
 

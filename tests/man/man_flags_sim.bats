@@ -243,6 +243,7 @@ nodes --runs :: sim nodes --runs 7 :: code 0 && out "7 of 7 runs"
 nodes --nodes :: sim nodes -r 10 --nodes 3 :: out "  30 nodes"
 nodes --trace :: changes nodes -r 1 -- --trace :: [ "$(wc -l <base)" -lt "$(wc -l <out)" ]
 nodes --spread :: sim nodes --spread 8 :: [ "$(wc -l <out)" -eq 4 ] && out "8,0,5,"
+nodes --beats :: sim nodes --beats 16 :: [ "$(wc -l <out)" -eq 3 ] && out "16,72.0,"
 nodes --cost :: changes nodes --spread 8 -- --cost rdma :: changed
 nodes -c :: sim nodes --spread 8 --cost rdma >base; sim nodes --spread 8 -c rdma :: same
 nodes --fault :: sim nodes --fault unchecked :: code 3

@@ -1,0 +1,35 @@
+/*
+ * What beats, echoes and greetings cost the busiest of thousands of agents, and how soon a dead node
+ * is known, in virtual time. Each node is an object of detector/lease/lease.h. Messages cost what
+ * sim/timed/cost.h says.
+ */
+#ifndef FTC_SIM_NODES_BEATS_H
+#define FTC_SIM_NODES_BEATS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sim/timed/cost.h"
+
+#define FTC_BEATS_MOST 16384 /* nodes */
+
+struct ftc_beats {
+    struct ftc_cost cost;
+    int nodes;
+    uint64_t seed;
+    /* results */
+    uint64_t busiest; /* messages that one node sends and takes in T, at most, while nobody dies */
+    uint64_t mean;    /* the same, of all nodes */
+    /* a node with others below it in the tree dies: until a node declares it */
+    uint64_t declared_ns;
+    int lost; /* nodes that were refused or have ended, and had not died */
+};
+
+/* FTC_ERR_NOMEM. */
+int ftc_beats_run(struct ftc_beats *beats);
+
+/* Print a table as CSV: 4, 16, ... and at most `most` nodes, with T = 5 s and P = 250 ms.
+ * FTC_ERR_NOMEM. */
+int ftc_beats_table(const struct ftc_cost *cost, int most, uint64_t seed, FILE *out);
+
+#endif
