@@ -1,7 +1,7 @@
 /*
- * What beats, echoes and greetings cost the busiest of thousands of agents, and how soon a dead node
- * is known, in virtual time. Each node is an object of detector/lease/lease.h. Messages cost what
- * sim/timed/cost.h says.
+ * What beats, echoes and greetings cost the busiest of thousands of agents, and how soon a dead
+ * node is known, in virtual time. Each node is an object of detector/lease/lease.h. Messages cost
+ * what sim/timed/cost.h says.
  */
 #ifndef FTC_SIM_NODES_BEATS_H
 #define FTC_SIM_NODES_BEATS_H
