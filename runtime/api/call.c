@@ -83,8 +83,7 @@ void ftc_call_leave_process(struct ftc_process *process)
     if (open)
         ftc_gate_open(process);
     /* After the unlock. Before it the thread could find the lock held and lose the nudge. */
-    due |= ftc_gate_missed(process);
-    if (atomic_exchange(&process->thread.missed, false) || due)
+    if (ftc_turn_missed(process) || due)
         ftc_thread_nudge(process);
     ftc_lease_before_return(process);
 }

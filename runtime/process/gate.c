@@ -52,13 +52,6 @@ bool ftc_gate_leave(struct ftc_process *process)
     return !atomic_load_explicit(&gate->stays_shut, memory_order_relaxed);
 }
 
-bool ftc_gate_missed(struct ftc_process *process)
-{
-    struct ftc_gate *gate = &process->thread.gate;
-
-    return atomic_load(&gate->slow) && atomic_exchange(&gate->slow, false);
-}
-
 bool ftc_gate_is_shut(const struct ftc_process *process)
 {
     const struct ftc_gate *gate = &process->thread.gate;
@@ -85,7 +78,7 @@ static void tick_every(struct ftc_process *process, double seconds)
 }
 
 /* A call takes long: the ticks become slow. The thread would look too late for what comes after the
- * call, so the caller nudges it then (ftc_gate_missed()). True: the call is over. */
+ * call, so the caller nudges it then (ftc_turn_missed()). True: the call is over. */
 static bool turn_slow(struct ftc_process *process)
 {
     atomic_store(&process->thread.gate.slow, true);

@@ -22,8 +22,6 @@ void ftc_gate_enter(struct ftc_process *process);
  * then also finds what has arrived before. */
 bool ftc_gate_leave(struct ftc_process *process);
 void ftc_gate_open(struct ftc_process *process);
-/* Has the thread turned to slow ticks during the call? Then nudge it. After the unlock. */
-bool ftc_gate_missed(struct ftc_process *process);
 /* Does the gate stay shut between calls? With the lock held. */
 bool ftc_gate_is_shut(const struct ftc_process *process);
 

@@ -33,13 +33,24 @@ void ftc_turn_lock(struct ftc_process *process)
     atomic_fetch_sub_explicit(&process->turn.wanted, 1, memory_order_relaxed);
 }
 
+static bool take(atomic_bool *flag)
+{
+    return atomic_load(flag) && atomic_exchange(flag, false);
+}
+
+bool ftc_turn_missed(struct ftc_process *process)
+{
+    bool missed = take(&process->thread.missed);
+
+    return take(&process->thread.gate.slow) || missed;
+}
+
 void ftc_turn_unlock(struct ftc_process *process)
 {
     bool threads_turn = process->turn.inside == 0;
 
     pthread_mutex_unlock(&process->lock);
-    if (threads_turn && atomic_load(&process->thread.missed) &&
-        atomic_exchange(&process->thread.missed, false))
+    if (threads_turn && ftc_turn_missed(process))
         ftc_thread_nudge(process);
 }
 

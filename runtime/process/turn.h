@@ -16,6 +16,9 @@ void ftc_turn_fini(struct ftc_turn *turn);
  * between two steps. The caller takes no steps meanwhile. */
 void ftc_turn_lock(struct ftc_process *process);
 void ftc_turn_unlock(struct ftc_process *process);
+/* Has the thread found the lock held, and left something for the time after? Then nudge it. Call
+ * this after the unlock. */
+bool ftc_turn_missed(struct ftc_process *process);
 /* A caller comes: takes the lock. True: it is the only one that is in the library. */
 bool ftc_turn_enter(struct ftc_process *process);
 /* A caller leaves, with the lock, which it keeps. True: it was the only one. */

@@ -214,8 +214,8 @@ START_TEST(a_long_call_leaves_the_gate_shut_and_nudges_the_thread)
     bool opens = ftc_gate_leave(&process);
     pthread_mutex_unlock(&process.lock);
     ck_assert(!opens);
-    ck_assert(ftc_gate_missed(&process));
-    ck_assert(!ftc_gate_missed(&process)); /* one nudge is enough */
+    ck_assert(ftc_turn_missed(&process));
+    ck_assert(!ftc_turn_missed(&process)); /* one nudge is enough */
     ftc_thread_nudge(&process);
     while (atomic_load(&process.thread.gate.stays_shut)) /* no call follows */
         ck_assert_uint_lt(ftc_clock_now(), until);
