@@ -200,6 +200,7 @@ static json_t *rank_json(const struct ftc_job_status *status, int i)
 {
     const struct ftc_status_rank *rank = &status->rank[i];
     bool gone = rank->state == FTC_STATUS_ENDED || rank->state == FTC_STATUS_FAILED;
+    bool own = rank->node == status->own_node;
     char ended[FTC_STATUS_TEXT];
     return json_pack(
         "{s:i, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, "
@@ -220,8 +221,8 @@ static json_t *rank_json(const struct ftc_job_status *status, int i)
         "finally_waits_for", rank_or_null(status->link[i].end),                                   //
         "awaited_by", status->link[i].waiters,                                                    //
         "activity", activity_json(&rank->activity),                                               //
-        "counters", counters_json(rank),                                                          //
-        "carriers", carriers_json(rank),                                                          //
+        "counters", own ? counters_json(rank) : json_null(),                                      //
+        "carriers", own ? carriers_json(rank) : json_null(),                                      //
         "failure", rank->state == FTC_STATUS_FAILED ? failure_json(&rank->failure) : json_null(), //
         "ended", gone ? json_string(ftc_status_ended(rank->wait_status, ended)) : json_null(),    //
         "known", rank->has_sets ? set_json(&rank->known) : json_null(),                           //

@@ -146,10 +146,12 @@ static void look_activity(const struct ftc_job_status *status, struct ftc_activi
 
 /* A rank publishes its activity when it goes to sleep. Before that, or in a long operator, only the
  * counters tell that it is in a call. `called` was loaded before `returned`, so a call that has
- * ended meanwhile does not count as one. */
+ * ended meanwhile does not count as one. The last that was told of a rank of another node may be
+ * older than its end. */
 static void infer_call(struct ftc_status_rank *rank)
 {
-    if (rank->activity.kind != FTC_CALL_NONE || rank->called <= rank->returned)
+    if (!ftc_status_live(rank) || rank->activity.kind != FTC_CALL_NONE ||
+        rank->called <= rank->returned)
         return;
     rank->activity.kind = FTC_STATUS_CALL;
     rank->activity.op = rank->called - 1;
@@ -326,11 +328,14 @@ static void look_calls(struct ftc_job_status *status, struct ftc_segment *segmen
     look_activity(status, activity != NULL ? activity : &nothing, &rank->activity);
     infer_call(rank);
     look_wait(status, rank, &before);
-    rank->has_sets = ftc_segment_known_row(segment, i) != NULL;
+    /* Each row is found once: a word of the segment says where it is. */
+    _Atomic uint64_t *known = ftc_segment_known_row(segment, i),
+                     *agreed = ftc_segment_agreed_row(segment, i);
+    rank->has_sets = known != NULL && agreed != NULL;
     if (!rank->has_sets)
         return;
-    look_set(&rank->known, ftc_segment_known_row(segment, i));
-    look_set(&rank->agreed, ftc_segment_agreed_row(segment, i));
+    look_set(&rank->known, known);
+    look_set(&rank->agreed, agreed);
 }
 
 static void look_rank(struct ftc_job_status *status, struct ftc_segment *segment, int i)

@@ -188,10 +188,13 @@ static void show(struct ftc_segment *segment, int rank, const uint64_t words[WOR
         ftc_segment_show(segment, rank, &shown) != FTC_SUCCESS)
         return;
     write_shown(shown, words);
-    if (rows->size > 0) {
-        read_row(rows, ftc_segment_known_row(segment, rank), row);
-        read_row(rows, ftc_segment_agreed_row(segment, rank), row);
-    }
+    /* Each row is found once: a word of the segment says where it is. */
+    _Atomic uint64_t *known = ftc_segment_known_row(segment, rank),
+                     *agreed = ftc_segment_agreed_row(segment, rank);
+    if (rows->size == 0 || known == NULL || agreed == NULL)
+        return;
+    read_row(rows, known, row);
+    read_row(rows, agreed, row);
 }
 
 static bool take_rank(struct ftc_segment *segment, int node, struct ftc_reader *r)

@@ -23,7 +23,8 @@ static uint64_t bit_of(uint64_t round)
     return (uint64_t)1 << round % FTC_LEVEL_PLACES;
 }
 
-/* The bits of levels->needed in the order of rounds: bit 0 is W rounds before the one under way. */
+/* The bits of levels->needed in the order of rounds: bit 0 is W rounds before the one under way, or
+ * the one under way itself, once this rank has posted for it. */
 static uint64_t needed_by_age(const struct ftc_levels *levels)
 {
     unsigned shift = levels->round % FTC_LEVEL_PLACES;

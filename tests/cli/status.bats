@@ -343,7 +343,8 @@ load helper
         {node: 1, host: "testnode1", first_rank: 2, np: 3, state: "refused"},
         {node: 2, host: "testnode2", first_rank: 5, np: 3, state: "lost"}]
         and .jobs[0].nodes[0].since_ns > .jobs[0].nodes[1].since_ns
-        and .jobs[0].ranks[4].node == "testnode1" and .jobs[0].ranks[4].heartbeat == "none"' <<<"$output"
+        and .jobs[0].ranks[4].node == "testnode1" and .jobs[0].ranks[4].heartbeat == "none"
+        and [.jobs[0].ranks[] | .counters != null and .carriers != null] == [true, true, false, false, false, false, false, false]' <<<"$output"
     FAKE_NODES=2 start 40 1
     run "$STATUS_TOOL" "$job"
     has "0-19 joined (20) testnode0 "
