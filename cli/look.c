@@ -288,7 +288,7 @@ static void look_process(struct ftc_status_rank *rank, struct ftc_standing *stan
     rank->pid_start = joined > 0 ? LOAD(slot->pid_start) : LOAD(slot->child_start);
 }
 
-/* What only the slot of a rank of this node has. */
+/* Reads the words that ranks of this node alone have: those of the slot. */
 static void look_slot(struct ftc_job_status *status, struct ftc_segment *segment, int i)
 {
     struct ftc_slot *slot = ftc_segment_slot(segment, i);
@@ -303,7 +303,7 @@ static void look_slot(struct ftc_job_status *status, struct ftc_segment *segment
     rank->heartbeat_seen = LOAD(slot->heartbeat);
 }
 
-/* What the agent of another node has told of its rank. */
+/* Reads the words that the agent of another node has told of its rank. */
 static void look_shown(struct ftc_segment *segment, int i, struct ftc_status_rank *rank)
 {
     struct ftc_shown *shown = ftc_segment_shown(segment, i);

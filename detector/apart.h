@@ -60,7 +60,7 @@ void ftc_apart_fini(struct ftc_apart *apart);
  * nobody. */
 bool ftc_apart_round(struct ftc_apart *apart, const struct ftc_set *base,
                      const struct ftc_set *refused, uint64_t now_ns);
-/* What a greeting to `node` says: after how many rounds the next one comes at the latest. */
+/* The number in a greeting to `node`: after so many rounds the next one comes at the latest. */
 uint32_t ftc_apart_rounds(const struct ftc_apart *apart, int node);
 uint64_t ftc_apart_due(const struct ftc_apart *apart);  /* when the next round begins */
 void ftc_apart_hear(struct ftc_apart *apart, int from); /* a message of node `from` came */

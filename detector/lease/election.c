@@ -34,13 +34,13 @@ void ftc_lease_count_before(struct ftc_lease *l)
 {
     int before = 0;
 
-    if (!l->moved)
+    if (!l->recount)
         return;
     for (int i = ftc_set_next(&l->base, 0); i >= 0 && i < l->set.self;
          i = ftc_set_next(&l->base, i + 1))
         before += !ftc_set_has(&l->refused, i) && i != l->leader;
     l->before = before;
-    l->moved = false;
+    l->recount = false;
 }
 
 /* Ask all nodes, by a probe or for votes. A node that would vote sticks to it for a while, so
@@ -148,13 +148,13 @@ void ftc_lease_take_vote(struct ftc_lease *l, int from, const struct ftc_lease_m
     bool wanted = message->kind == (l->probing ? FTC_LEASE_WOULD : FTC_LEASE_VOTE);
 
     if (l->role == LEADER && message->kind == FTC_LEASE_VOTE && message->term == l->term)
-        ftc_lease_count_late_vote(l, from, now_ns);
+        ftc_lease_count_late_vote(l, from, message, now_ns);
     if (l->role != ASKING || !wanted || message->term != ftc_lease_question_term(l))
         return;
     l->peer[from].votes = true;
     l->peer[from].voted_ns = now_ns;
     if (!l->probing) {
-        l->moved |= ftc_set_unite(&l->refused, message->refused);
+        l->recount |= ftc_set_unite(&l->refused, message->refused);
         ftc_set_unite(&l->declared, message->declared);
     }
     count_votes(l, now_ns);

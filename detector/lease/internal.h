@@ -12,12 +12,12 @@ enum role { FOLLOWER, ASKING, LEADER };
 
 /* Another node, as a leader or a node that asks for votes sees it. A new term resets it. */
 struct peer {
-    bool answered;     /* it has voted, or echoed a beat, in this term */
-    uint32_t echoed;   /* the latest beat that it has echoed; 0: it has voted */
-    uint64_t heard_ns; /* when its last echo came */
-    uint32_t told;     /* the first beat that says that it is refused; 0: none has */
-    bool votes;        /* for this node, in the term that this node asks for */
-    uint64_t voted_ns; /* when that vote, or the answer to a probe, came */
+    bool answered;          /* it has voted, or echoed a beat, in this term */
+    uint32_t echoed;        /* the latest beat that it has echoed; 0: it has voted */
+    uint64_t heard_ns;      /* when its last echo came */
+    uint32_t refused_since; /* the first beat that says that it is refused; 0: none has */
+    bool votes;             /* for this node, in the term that this node asks for */
+    uint64_t voted_ns;      /* when that vote, or the answer to a probe, came */
 };
 
 /* A beat on its way down and up the tree, at this node. */
@@ -27,14 +27,14 @@ struct relay {
     int pairs;
     int parent;             /* the beat came from there; -1: none has come in this term */
     struct ftc_set waiting; /* nodes that got the beat from here and have not answered */
-    struct ftc_set
-        adopted[2];      /* nodes that have asked for beats: since the last change, and before */
-    uint64_t adopted_ns; /* when that changed */
-    bool owed, ready;    /* the echo must still be sent; it must be sent now */
-    uint64_t due_ns;     /* when it is sent at the latest */
-    uint64_t since_ns;   /* since when no beat has come */
-    uint64_t wanted_ns;  /* when this node last asked for one */
-    int wants;           /* how often it has */
+    /* Nodes that have asked for beats: since adopted_ns, and in the T/2 before it. */
+    struct ftc_set adopted[2];
+    uint64_t adopted_ns;
+    bool owed, ready;   /* the echo must still be sent; it must be sent now */
+    uint64_t due_ns;    /* when it is sent at the latest */
+    uint64_t since_ns;  /* since when no beat has come */
+    uint64_t wanted_ns; /* when this node last asked for one */
+    int wants;          /* how often it has */
     struct ftc_places tree;
 };
 
@@ -54,7 +54,7 @@ struct ftc_lease {
     uint64_t asked_term;
     int leader;    /* the node that leads `term`, or that this node voted for; -1: none */
     int before;    /* k of rule 5 */
-    bool moved;    /* `before` must be counted again */
+    bool recount;  /* `before` must be counted again */
     uint32_t beat; /* the last beat of `term` that came, or was sent; 0: none */
     /* noted_ns[b % FTC_LEASE_NOTED]: when beat b of `term`, one of the last ones, came or was sent;
      * beat 0 is the vote. 0: it did not come. */
@@ -97,7 +97,8 @@ uint64_t ftc_lease_margin_ns(const struct ftc_lease *lease);
 void ftc_lease_lead(struct ftc_lease *lease, bool proven, uint64_t backed_ns, uint64_t now_ns);
 void ftc_lease_tick_leader(struct ftc_lease *lease, uint64_t now_ns);
 /* The vote came when this node led already. */
-void ftc_lease_count_late_vote(struct ftc_lease *lease, int from, uint64_t now_ns);
+void ftc_lease_count_late_vote(struct ftc_lease *lease, int from,
+                               const struct ftc_lease_message *message, uint64_t now_ns);
 uint64_t ftc_lease_next_beat(const struct ftc_lease *lease);
 void ftc_lease_count_echo(struct ftc_lease *lease, const struct ftc_lease_message *message,
                           uint64_t now_ns);

@@ -1,4 +1,4 @@
-/* What a leader does: rules 2, 6, 7 and 8 of docs/design/nodes.md. */
+/* The leader: rules 2, 6, 7 and 8 of docs/design/nodes.md. */
 #include <stdlib.h>
 
 #include "detector/lease/internal.h"
@@ -98,8 +98,8 @@ static void send_beat(struct ftc_lease *l, uint64_t now_ns)
     ftc_lease_note(l, l->beat + 1, now_ns);
     l->sent_ns = now_ns;
     for (int i = ftc_set_next(&l->refused, 0); i >= 0; i = ftc_set_next(&l->refused, i + 1))
-        if (l->peer[i].told == 0)
-            l->peer[i].told = l->beat;
+        if (l->peer[i].refused_since == 0)
+            l->peer[i].refused_since = l->beat;
     ftc_lease_spread(l);
 }
 
@@ -116,7 +116,7 @@ void ftc_lease_lead(struct ftc_lease *l, bool proven, uint64_t backed_ns, uint64
         peer->heard_ns = peer->heard_ns > l->beat_ns ? peer->heard_ns : l->beat_ns;
         /* A vote counts as an echo, so that the first beat can grant a lease. */
         peer->answered = peer->votes;
-        peer->echoed = peer->told = 0;
+        peer->echoed = peer->refused_since = 0;
     }
     ftc_apart_lead(&l->apart, now_ns);
     send_beat(l, now_ns);
@@ -137,10 +137,13 @@ static void count_answer(struct ftc_lease *l, int node, const struct ftc_lease_m
     ftc_apart_echo(&l->apart, node, now_ns);
 }
 
-void ftc_lease_count_late_vote(struct ftc_lease *l, int from, uint64_t now_ns)
+void ftc_lease_count_late_vote(struct ftc_lease *l, int from,
+                               const struct ftc_lease_message *message, uint64_t now_ns)
 {
     struct peer *peer = &l->peer[from];
 
+    l->recount |= ftc_set_unite(&l->refused, message->refused);
+    ftc_set_unite(&l->declared, message->declared);
     if (peer->answered)
         return;
     peer->answered = l->awaits = true;
@@ -172,7 +175,7 @@ static void refuse_silent(struct ftc_lease *l, uint64_t now_ns)
             !ftc_set_has(&l->refused, i)) {
             ftc_set_add(&l->refused, i);
             ftc_set_add(&l->silent, i);
-            l->moved = true;
+            l->recount = true;
         }
 }
 
@@ -188,17 +191,18 @@ static bool is_over(const struct ftc_lease *l, int node, uint64_t now_ns)
            now_ns - l->peer[node].heard_ns >= l->lease_ns + ftc_lease_margin_ns(l);
 }
 
-/* Has every other node stopped to listen to `node`? Who has echoed a beat refuses whom the beat
- * refuses. A refused node echoes nothing, but it listens to nobody once its lease is over. */
+/* Has every other node stopped to listen to `node`? A node that has echoed a beat refuses all that
+ * the beat refuses. A refused node echoes nothing, but it listens to nobody once its lease is
+ * over. */
 static bool all_refuse(const struct ftc_lease *l, int node, uint64_t now_ns)
 {
-    if (l->peer[node].told == 0 && !FTC_LEASE_MUTATED(DECLARE_UNREFUSED))
+    if (l->peer[node].refused_since == 0 && !FTC_LEASE_MUTATED(DECLARE_UNREFUSED))
         return false;
     for (int i = ftc_set_next(&l->base, 0); i >= 0; i = ftc_set_next(&l->base, i + 1)) {
         if (i == l->set.self || i == node || FTC_LEASE_MUTATED(DECLARE_UNREFUSED))
             continue;
         if (ftc_set_has(&l->refused, i) ? !is_over(l, i, now_ns)
-                                        : echoed_by(l, i) <= l->peer[node].told)
+                                        : echoed_by(l, i) <= l->peer[node].refused_since)
             return false;
     }
     return true;
@@ -225,7 +229,7 @@ static void refuse_apart(struct ftc_lease *l, uint64_t now_ns)
     if (ftc_set_has(chosen, l->set.self))
         ftc_lease_fence(l);
     else
-        l->moved |= ftc_set_unite(&l->refused, chosen);
+        l->recount |= ftc_set_unite(&l->refused, chosen);
 }
 
 void ftc_lease_tick_leader(struct ftc_lease *l, uint64_t now_ns)

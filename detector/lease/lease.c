@@ -222,6 +222,8 @@ void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns)
 {
     if (node < 0 || node >= lease->set.nodes)
         return;
+    if (node != lease->set.self && !ftc_set_has(&lease->base, node)) /* told before */
+        return;
     if (node == lease->set.self) {
         ftc_lease_fence(lease);
         lease->fence_told = true;
@@ -231,7 +233,7 @@ void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns)
         !ftc_lease_is_backed(lease, now_ns + ftc_lease_margin_ns(lease)))
         lease->led_ns = now_ns;
     ftc_set_remove(&lease->base, node);
-    lease->moved = true;
+    lease->recount = true;
     ftc_apart_left(&lease->apart, node);
     ftc_lease_tick(lease, now_ns);
 }

@@ -156,7 +156,7 @@ void ftc_lease_take_beat(struct ftc_lease *l, int from, const struct ftc_lease_m
     r->parent = from;
     r->wants = 0;
     copy_beat(&r->beat, message);
-    l->moved |= ftc_set_unite(&l->refused, message->refused);
+    l->recount |= ftc_set_unite(&l->refused, message->refused);
     ftc_set_unite(&l->declared, message->declared);
     ftc_set_unite(&l->silent, message->silent);
     ftc_lease_note(l, message->beat, now_ns);

@@ -1,4 +1,4 @@
-/* What all parts of a lease change: the term with its beats, and the end. */
+/* The state that all parts of a lease change: the term with its beats, and the end. */
 #include "detector/lease/internal.h"
 
 /* --- terms and beats --- */
@@ -7,7 +7,7 @@ void ftc_lease_begin_term(struct ftc_lease *l, uint64_t term, int leader)
 {
     l->term = term;
     l->leader = leader;
-    l->moved = true;
+    l->recount = true;
     l->beat = 0;
     for (int i = 0; i < FTC_LEASE_NOTED; i++)
         l->noted_ns[i] = 0;

@@ -101,12 +101,33 @@ START_TEST(settings_that_do_not_fit_are_refused_with_a_remedy)
 }
 END_TEST
 
+/* nodes.md, rule 5, "Lead". */
+START_TEST(a_leader_refuses_what_a_late_vote_refuses)
+{
+    struct ftc_lease *lease;
+    struct ftc_lease_box box;
+    struct ftc_lease_settings settings = {.nodes = 5, .timeout_ns = 2000, .period_ns = 100};
+    ck_assert_int_eq(ftc_lease_create(&lease, &settings), 0);
+    ck_assert_int_eq(ftc_lease_box_init(&box, settings.nodes), 0);
+    ftc_lease_start(lease, 1000);
+    ck_assert_int_eq(ftc_lease_leader(lease), 0);
+    ftc_set_add(&box.refused, 3);
+    struct ftc_lease_message vote = {
+        .kind = FTC_LEASE_VOTE, .term = 1, .refused = &box.refused, .declared = &box.declared};
+    ftc_lease_receive(lease, 1, &vote, 1001);
+    ck_assert(ftc_set_has(ftc_lease_refused(lease), 3));
+    ftc_lease_box_fini(&box);
+    ftc_lease_destroy(lease);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("lease_input");
     TCase *tcase = tcase_create("input");
     tcase_add_test(tcase, damaged_messages_are_refused);
     tcase_add_test(tcase, damaged_beats_are_refused);
+    tcase_add_test(tcase, a_leader_refuses_what_a_late_vote_refuses);
     tcase_add_test(tcase, settings_that_do_not_fit_are_refused_with_a_remedy);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
