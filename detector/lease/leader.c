@@ -164,6 +164,19 @@ void ftc_lease_count_echo(struct ftc_lease *l, const struct ftc_lease_message *m
     ftc_lease_tick_leader(l, now_ns);
 }
 
+bool ftc_lease_awaited(const struct ftc_lease *lease, uint64_t now_ns)
+{
+    const struct ftc_set *base = &lease->base;
+
+    if (lease->fenced || lease->role != LEADER || !lease->grants)
+        return false;
+    for (int i = ftc_set_next(base, 0); i >= 0; i = ftc_set_next(base, i + 1))
+        if (i != lease->set.self && !ftc_set_has(&lease->refused, i) && !lease->peer[i].answered &&
+            now_ns - lease->peer[i].heard_ns < lease->lease_ns)
+            return true;
+    return lease->awaits;
+}
+
 /* --- rules 6, 7, 8 --- */
 
 static void refuse_silent(struct ftc_lease *l, uint64_t now_ns)

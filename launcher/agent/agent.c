@@ -409,8 +409,16 @@ static void leave_base(struct ftc_agent *agent)
     ftc_lease_left(agent->lease, agent->meeting.node, ftc_clock_now());
 }
 
+bool ftc_agent_leads_on(const struct ftc_agent *agent)
+{
+    return !agent->idle && !agent->apart && ftc_mirror_ended_here(&agent->mirror) &&
+           ftc_lease_awaited(agent->lease, ftc_clock_now());
+}
+
 void ftc_agent_look(struct ftc_agent *agent)
 {
+    if (ftc_agent_leads_on(agent))
+        return;
     leave_base(agent);
     ftc_agent_tell(agent);
 }

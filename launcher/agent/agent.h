@@ -85,7 +85,7 @@ int ftc_agent_start(struct ftc_agent *agent, struct ev_loop *loop, const struct 
 void ftc_agent_fini(struct ftc_agent *agent);
 
 /* Tell the other agents what is new about the ranks of this node. If all of them have ended, the
- * node leaves its base first. */
+ * node leaves its base first. An agent that must lead on tells nothing. */
 void ftc_agent_look(struct ftc_agent *agent);
 /* Look at the lease. Afterwards this node may be apart or fenced. */
 void ftc_agent_keep_lease(struct ftc_agent *agent);

@@ -121,6 +121,8 @@ bool ftc_agent_leave(struct ftc_agent *agent)
 
     if (agent->apart)
         return true;
+    if (ftc_agent_leads_on(agent))
+        return false;
     if (agent->leaving_ns == 0)
         begin_to_leave(agent, now);
     if (everybody_knows(agent))

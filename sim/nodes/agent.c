@@ -256,12 +256,25 @@ void ftc_agent_resign(struct ftc_world *w, int node)
     step_done(w, node);
 }
 
+/* Is this exit the last one, while other nodes wait for a lease that this one must give? */
+static bool leads_on(struct ftc_world *w, int node, int rank)
+{
+    for (int r = w->story->first[node]; r < w->story->first[node + 1]; r++)
+        if (r != rank && !w->node[node].failed[r])
+            return false;
+    return ftc_lease_awaited(w->node[node].lease, ftc_world_clock(w, node));
+}
+
 /* An agent that still votes must not tell other nodes of its last exit, because with that exit its
  * node may leave their base. So nothing is told before the end of the step. */
 void ftc_agent_exit(struct ftc_world *w, int node, int rank)
 {
     struct ftc_world_node *n = &w->node[node];
 
+    if (leads_on(w, node, rank)) {
+        ftc_world_plan(w, w->now_ns + SOON_NS, FTC_WORLD_EXIT, node, rank);
+        return;
+    }
     ftc_world_say(w, "agent %d sees rank %d's exit", node, rank);
     learn(w, node, ftc_rank_actor(w, rank));
     bool last = all_of(w, n->failed, node) && !n->resigned;

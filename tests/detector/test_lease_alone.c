@@ -1,0 +1,290 @@
+/* One lease alone: the test is its clock and all other nodes. */
+#include "tests/detector/lease_net.h"
+#include "tests/suite.h"
+
+/* Does the first beat to `node` name it, so that it gets a lease? -1: there is no beat. */
+static int granted(struct ftc_lease *lease, int node)
+{
+    struct ftc_lease_output output;
+    int named = -1;
+    while (ftc_lease_next_output(lease, &output))
+        if (output.kind == FTC_LEASE_SEND && output.node == node &&
+            output.message.kind == FTC_LEASE_BEAT)
+            named = ftc_set_has(&output.message.named[0], node);
+    return named;
+}
+
+/* A vote binds for two periods from the question. A node that was paused meanwhile leads, but
+ * grants nothing before a quorum echoes. */
+START_TEST(votes_that_are_counted_late_back_nobody)
+{
+    for (int late = 0; late < 2; late++) {
+        struct ftc_lease_settings settings = {
+            .self = 1, .nodes = 3, .timeout_ns = LEASE_TIMEOUT, .period_ns = LEASE_PERIOD};
+        struct ftc_set none;
+        struct ftc_lease *lease;
+        uint64_t now = 1000 * LEASE_PERIOD;
+        ck_assert_int_eq(ftc_set_init(&none, 3), 0);
+        ck_assert_int_eq(ftc_lease_create(&lease, &settings), 0);
+        ftc_lease_start(lease, now);
+        now += LEASE_TIMEOUT / 5;
+        ftc_lease_tick(lease, now);
+        struct ftc_lease_message message = {
+            .kind = FTC_LEASE_WOULD, .term = 2, .refused = &none, .declared = &none};
+        ftc_lease_receive(lease, 2, &message, now);
+        ck_assert_int_eq(granted(lease, 2), -1);
+        message.kind = FTC_LEASE_VOTE;
+        ftc_lease_receive(lease, 2, &message, now + (late ? 2 * LEASE_PERIOD : LEASE_PERIOD));
+        ck_assert_int_eq(ftc_lease_leader(lease), 1);
+        ck_assert_int_eq(granted(lease, 2), !late);
+        ftc_lease_destroy(lease);
+        ftc_set_fini(&none);
+    }
+}
+END_TEST
+
+/* A lease that the test drives by hand, and its outputs. */
+struct driven {
+    struct ftc_lease *lease;
+    struct ftc_lease_box box; /* contents of the messages to it */
+    struct ftc_set refused, unheard;
+    uint32_t beat;         /* its last beat; 0: none */
+    uint64_t probes, asks; /* terms of the last ones; 0: none */
+    uint64_t declares_ns;  /* when it first declared a node failed; 0: not yet */
+};
+
+static void take(struct driven *d, uint64_t now)
+{
+    struct ftc_lease_output output;
+    while (ftc_lease_next_output(d->lease, &output)) {
+        if (output.kind == FTC_LEASE_SEND && output.message.kind == FTC_LEASE_BEAT)
+            d->beat = output.message.beat;
+        if (output.kind == FTC_LEASE_SEND && output.message.kind == FTC_LEASE_PROBE)
+            d->probes = output.message.term;
+        if (output.kind == FTC_LEASE_SEND && output.message.kind == FTC_LEASE_ASK)
+            d->asks = output.message.term;
+        if (output.kind == FTC_LEASE_DECLARE && d->declares_ns == 0)
+            d->declares_ns = now;
+    }
+}
+
+static void drive(struct driven *d, int self, int nodes, uint64_t now)
+{
+    struct ftc_lease_settings settings = {
+        .self = self, .nodes = nodes, .timeout_ns = LEASE_TIMEOUT, .period_ns = LEASE_PERIOD};
+    *d = (struct driven){0};
+    ck_assert_int_eq(ftc_lease_box_init(&d->box, nodes), 0);
+    ck_assert_int_eq(ftc_set_init(&d->refused, nodes), 0);
+    ck_assert_int_eq(ftc_set_init(&d->unheard, nodes), 0);
+    ck_assert_int_eq(ftc_lease_create(&d->lease, &settings), 0);
+    ftc_lease_start(d->lease, now);
+    take(d, now);
+}
+
+static void tick(struct driven *d, uint64_t now)
+{
+    ftc_lease_tick(d->lease, now);
+    take(d, now);
+}
+
+static void hear(struct driven *d, int from, enum ftc_lease_kind kind, uint64_t term, uint64_t now)
+{
+    int unheard = ftc_set_next(&d->unheard, 0);
+    ftc_set_clear(&d->box.nodes);
+    ftc_set_add(&d->box.nodes, from);
+    d->box.pair[0] = (struct ftc_lease_pair){from, unheard};
+    struct ftc_lease_message message = {.kind = kind,
+                                        .term = term,
+                                        .leader = from,
+                                        .beat = kind == FTC_LEASE_BEAT ? 1 : d->beat,
+                                        .refused = &d->refused,
+                                        .declared = &d->box.declared,
+                                        .silent = &d->box.silent,
+                                        .nodes = &d->box.nodes,
+                                        .named = d->box.named,
+                                        .pair = d->box.pair,
+                                        .pairs = unheard >= 0};
+    ftc_lease_receive(d->lease, from, &message, now);
+    take(d, now);
+}
+
+static void stop(struct driven *d)
+{
+    ftc_lease_destroy(d->lease);
+    ftc_lease_box_fini(&d->box);
+    ftc_set_fini(&d->refused);
+    ftc_set_fini(&d->unheard);
+}
+
+/* If messages take half a period in all, answers come to the probe before the last one. */
+START_TEST(answers_to_the_last_two_probes_make_a_quorum)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    drive(&d, 1, 5, now);
+    now += LEASE_TIMEOUT / 5;
+    tick(&d, now);
+    hear(&d, 2, FTC_LEASE_WOULD, 2, now + LEASE_PERIOD / 3);
+    now += LEASE_PERIOD / 2;
+    tick(&d, now);
+    ck_assert_uint_eq(d.asks, 0);
+    hear(&d, 3, FTC_LEASE_WOULD, 2, now + LEASE_PERIOD / 3);
+    ck_assert_uint_eq(d.asks, 2);
+    stop(&d);
+}
+END_TEST
+
+/* The wait E + L: grants of the leader before may hold until then. */
+START_TEST(a_new_leader_declares_nobody_before_old_leases_are_over)
+{
+    struct driven d;
+    uint64_t start = 1000 * LEASE_PERIOD, elected = start + LEASE_TIMEOUT / 2, now = elected;
+    drive(&d, 1, 3, start);
+    tick(&d, elected);
+    hear(&d, 2, FTC_LEASE_WOULD, 2, elected);
+    hear(&d, 2, FTC_LEASE_VOTE, 2, elected);
+    ck_assert_int_eq(ftc_lease_leader(d.lease), 1);
+    for (; d.declares_ns == 0 && now < elected + 2 * LEASE_TIMEOUT; now += LEASE_PERIOD / 2) {
+        if (ftc_set_has(ftc_lease_refused(d.lease), 0))
+            ftc_set_add(&d.refused, 0);
+        hear(&d, 2, FTC_LEASE_ECHO, 2, now);
+        tick(&d, now);
+    }
+    ck_assert_uint_ge(d.declares_ns - elected, LEASE_TIMEOUT / 5 + LEASE_TIMEOUT / 2);
+    ck_assert_uint_le(d.declares_ns - elected,
+                      LEASE_TIMEOUT / 5 + LEASE_TIMEOUT / 2 + LEASE_PERIOD);
+    stop(&d);
+}
+END_TEST
+
+/* Nodes 1 and 2 do not hear the leader any more, and elect node 1. When node 2 leaves, node 0 alone
+ * is half of the base with its lowest node, and leads again. From then on the lease of node 1, by
+ * the last echo of node 2, holds for half a timeout. */
+START_TEST(a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over)
+{
+    struct driven d;
+    uint64_t start = 1000 * LEASE_PERIOD, left = start + LEASE_TIMEOUT / 2 - LEASE_PERIOD,
+             now = start;
+    drive(&d, 0, 3, start);
+    for (int from = 1; from < 3; from++)
+        hear(&d, from, FTC_LEASE_ECHO, 1, now + (uint64_t)from);
+    for (; now < left; now += LEASE_PERIOD / 2)
+        tick(&d, now + 2);
+    ftc_lease_left(d.lease, 2, left + 2);
+    take(&d, left + 2);
+    for (; d.declares_ns == 0 && now < left + 2 * LEASE_TIMEOUT; now += LEASE_PERIOD / 2)
+        tick(&d, now + 2);
+    ck_assert_uint_ge(d.declares_ns - left, LEASE_TIMEOUT / 2);
+    ck_assert_uint_le(d.declares_ns - left, LEASE_TIMEOUT / 5 + LEASE_TIMEOUT / 2 + LEASE_PERIOD);
+    stop(&d);
+}
+END_TEST
+
+/* Node 2 has left. It told the leader, but not node 1. Node 1 learns it from the refusal. */
+START_TEST(who_could_not_be_told_of_a_node_that_left_is_told_by_the_leader)
+{
+    struct driven d;
+    uint64_t start = 1000 * LEASE_PERIOD, now = start;
+    drive(&d, 0, 4, start);
+    ftc_lease_left(d.lease, 2, now);
+    ftc_set_add(&d.unheard, 2);
+    for (; d.declares_ns == 0 && now < start + 2 * LEASE_TIMEOUT; now += LEASE_PERIOD / 2) {
+        if (ftc_set_has(ftc_lease_refused(d.lease), 2))
+            ftc_set_add(&d.refused, 2);
+        hear(&d, 1, FTC_LEASE_ECHO, 1, now);
+        hear(&d, 3, FTC_LEASE_ECHO, 1, now);
+        tick(&d, now);
+    }
+    ck_assert_uint_ne(d.declares_ns, 0);
+    ck_assert(ftc_set_has(ftc_lease_refused(d.lease), 2));
+    ck_assert_int_eq(ftc_set_count(ftc_lease_refused(d.lease)), 1);
+    stop(&d);
+}
+END_TEST
+
+/* Its own ranks may have ended meanwhile. Node 3 leaves. */
+START_TEST(a_leader_is_awaited_until_all_that_answer_have_a_lease)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    drive(&d, 0, 4, now);
+    ck_assert(!ftc_lease_awaited(d.lease, now)); /* it can grant nothing yet */
+    hear(&d, 1, FTC_LEASE_ECHO, 1, now + 1);
+    ck_assert(ftc_lease_awaited(d.lease, now + 1));
+    ftc_lease_left(d.lease, 3, now + 2);
+    tick(&d, now += LEASE_PERIOD / 4);
+    hear(&d, 2, FTC_LEASE_ECHO, 1, now + 1);
+    ck_assert(ftc_lease_awaited(d.lease, now + 1)); /* node 2 is not named yet */
+    tick(&d, now += LEASE_PERIOD / 4);
+    ck_assert(!ftc_lease_awaited(d.lease, now));
+    stop(&d);
+}
+END_TEST
+
+START_TEST(a_leader_is_not_awaited_by_the_silent)
+{
+    struct driven d;
+    uint64_t start = 1000 * LEASE_PERIOD, now = start;
+    drive(&d, 0, 4, now);
+    for (; now < start + LEASE_TIMEOUT; now += LEASE_PERIOD / 2) {
+        hear(&d, 1, FTC_LEASE_ECHO, 1, now);
+        hear(&d, 2, FTC_LEASE_ECHO, 1, now);
+        tick(&d, now);
+        bool silent = now - start >= LEASE_TIMEOUT / 2;
+        ck_assert(now == start || ftc_lease_awaited(d.lease, now) == !silent);
+    }
+    stop(&d);
+}
+END_TEST
+
+START_TEST(a_node_without_ranks_takes_part_in_nothing)
+{
+    struct ftc_lease_output output;
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    drive(&d, 0, 3, now);
+    ftc_lease_left(d.lease, 0, now);
+    tick(&d, now + LEASE_PERIOD);
+    hear(&d, 1, FTC_LEASE_ASK, 2, now + LEASE_PERIOD);
+    tick(&d, now + 2 * LEASE_TIMEOUT);
+    ck_assert(!ftc_lease_next_output(d.lease, &output));
+    ck_assert_uint_eq(d.beat, 1);
+    ck_assert_uint_eq(ftc_lease_due(d.lease), UINT64_MAX);
+    stop(&d);
+}
+END_TEST
+
+/* After the base has shrunk, two nodes may lead in one term. Node 0 is told of the other leader. */
+START_TEST(two_leaders_of_a_term_become_one_of_a_later_term)
+{
+    struct driven d, other;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    drive(&d, 0, 4, now);
+    hear(&d, 2, FTC_LEASE_BEAT, 1, now + LEASE_PERIOD);
+    ck_assert_int_eq(ftc_lease_leader(d.lease), 0);
+    ck_assert_uint_eq(d.probes, 3);
+    drive(&other, 0, 4, now);
+    hear(&other, 1, FTC_LEASE_ECHO, 1, now + 1);
+    hear(&other, 2, FTC_LEASE_PROBE, d.probes, now + 2);
+    ck_assert_uint_eq(other.asks, d.probes);
+    stop(&other);
+    stop(&d);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("one lease");
+    TCase *tcase = tcase_create("one lease");
+    tcase_add_test(tcase, votes_that_are_counted_late_back_nobody);
+    tcase_add_test(tcase, answers_to_the_last_two_probes_make_a_quorum);
+    tcase_add_test(tcase, a_new_leader_declares_nobody_before_old_leases_are_over);
+    tcase_add_test(tcase, a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over);
+    tcase_add_test(tcase, who_could_not_be_told_of_a_node_that_left_is_told_by_the_leader);
+    tcase_add_test(tcase, a_leader_is_awaited_until_all_that_answer_have_a_lease);
+    tcase_add_test(tcase, a_leader_is_not_awaited_by_the_silent);
+    tcase_add_test(tcase, a_node_without_ranks_takes_part_in_nothing);
+    tcase_add_test(tcase, two_leaders_of_a_term_become_one_of_a_later_term);
+    suite_add_tcase(suite, tcase);
+    return test_suite_run(suite);
+}
