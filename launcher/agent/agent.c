@@ -14,6 +14,7 @@
 #include "transport/tcp/tcp.h"
 
 #define MESSAGES_PER_TURN 256
+#define ACKNOWLEDGE_MS    50 /* later than news spread: each acknowledgement wakes an agent */
 
 /* --- meeting --- */
 
@@ -58,6 +59,7 @@ static int open_links(struct ftc_agent *agent, const struct ftc_config *config)
                                 .port = (unsigned)config->tcp_port,
                                 .port_last = (unsigned)config->tcp_port_last,
                                 .user_timeout_ms = (unsigned)(agent->timeout_ns / FTC_NS_PER_MS),
+                                .acknowledge_ms = ACKNOWLEDGE_MS,
                                 .endpoint = endpoint_of,
                                 .context = agent};
     struct ftc_transport_setup setup = {.ranks = agent->meeting.nodes,

@@ -50,6 +50,7 @@ struct ftc_agent {
     struct ftc_lease_box box; /* of the lease message that is being read */
     struct ftc_notices notices;
     uint64_t base_looked_ns, shown_ns, cared_ns;
+    int shown;           /* the last node that was shown the ranks of this one */
     uint64_t leaving_ns; /* when this node's LEFT went out; 0: not yet */
     uint64_t seen_ns;    /* when all others had this node's news; 0: not yet */
     bool owes_seen;      /* some node is owed SEEN */

@@ -12,6 +12,7 @@
 
 #define SHOWN_PER_SECOND 256   /* ranks */
 #define SHOWN_BYTES      65536 /* of one message */
+#define SHOWN_NODES      8     /* nodes that are shown the ranks at a time */
 
 enum told { TOLD_JOINED = 1, TOLD_MARKED = 2, TOLD_FAILED = 4, TOLD_ENDED = 8, TOLD_ACCUSED = 16 };
 
@@ -91,19 +92,31 @@ void ftc_agent_tell(struct ftc_agent *agent)
         look_at(agent, rank);
 }
 
-static void send_activities(struct ftc_agent *agent, const struct ftc_writer *w)
+/* All messages of one time go to the same nodes: the next ones in the ring behind `before`. */
+static void send_activities(struct ftc_agent *agent, const struct ftc_writer *w, int before)
 {
-    if (w->used > 0)
-        ftc_agent_send_all(agent, &(struct ftc_agent_message){.kind = FTC_AGENT_ACTIVITY,
-                                                              .bytes = w->data,
-                                                              .size = w->used});
+    struct ftc_buffer *buffer =
+        w->used > 0 ? ftc_agent_encode(&(struct ftc_agent_message){
+                          .kind = FTC_AGENT_ACTIVITY, .bytes = w->data, .size = w->used})
+                    : NULL;
+    int nodes = agent->meeting.nodes, sent = 0;
+
+    agent->shown = before;
+    for (int step = 0; buffer != NULL && step < nodes && sent < SHOWN_NODES; step++) {
+        agent->shown = (agent->shown + 1) % nodes;
+        if (agent->shown == agent->meeting.node || agent->gone[agent->shown])
+            continue;
+        ftc_agent_send_buffer(agent, agent->shown, buffer);
+        sent++;
+    }
+    ftc_buffer_unref(buffer);
 }
 
 /* One message has many ranks, since each message wakes another agent. A rank that does not join is
  * shown, too: ftcoll-status names it. */
 static void show_ranks(struct ftc_agent *agent)
 {
-    int count, first = ftc_segment_local(agent->mirror.segment, &count);
+    int count, first = ftc_segment_local(agent->mirror.segment, &count), before = agent->shown;
     size_t room = ftc_agent_activity_room(agent->mirror.ranks->count);
     struct ftc_writer w = {.size = room > SHOWN_BYTES ? room : SHOWN_BYTES};
 
@@ -114,22 +127,24 @@ static void show_ranks(struct ftc_agent *agent)
         if (!agent->mirror.ranks->at[rank].started || agent->told[rank] & TOLD_ENDED)
             continue;
         if (w.size - w.used < room) {
-            send_activities(agent, &w);
+            send_activities(agent, &w, before);
             w.used = 0;
         }
         w.used += ftc_agent_activity_write(agent->mirror.segment, rank, w.data + w.used, room);
     }
-    send_activities(agent, &w);
+    send_activities(agent, &w, before);
     free(w.data);
 }
 
-/* Show the ranks each second. In large jobs show them less often, to keep the cost the same. */
+/* Show the ranks each second, to a few nodes in turn. Where a node has many ranks they are shown
+ * less often, to keep the cost the same. */
 void ftc_agent_show(struct ftc_agent *agent)
 {
-    uint64_t now = ftc_clock_now(),
-             seconds = 1 + (uint64_t)agent->mirror.ranks->count / SHOWN_PER_SECOND;
+    uint64_t now = ftc_clock_now();
+    int count;
 
-    if (now - agent->shown_ns < seconds * FTC_NS_PER_S)
+    (void)ftc_segment_local(agent->mirror.segment, &count);
+    if (now - agent->shown_ns < (uint64_t)(1 + count / SHOWN_PER_SECOND) * FTC_NS_PER_S)
         return;
     agent->shown_ns = now;
     show_ranks(agent);

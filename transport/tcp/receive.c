@@ -109,7 +109,9 @@ static void deliver(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     peer->quiet_messages++;
     peer->quiet_bytes += arrival->message->size;
     if (peer->acknowledge_at == 0 && !peer->closed) {
-        peer->acknowledge_at = tcp->now + FTC_TCP_ACK_NS;
+        peer->acknowledge_at =
+            tcp->now + (tcp->setup.acknowledge_ms > 0 ? tcp->setup.acknowledge_ms * FTC_NS_PER_MS
+                                                      : FTC_TCP_ACK_NS);
         ftc_tcp_time(tcp, peer);
     }
     ftc_tcp_activate(tcp, peer);

@@ -24,6 +24,8 @@ struct ftc_tcp_setup {
     const char *congestion;
     /* A connection on which data stay unacknowledged for this time is broken. 0: 10 s. */
     unsigned user_timeout_ms;
+    /* A message is acknowledged after so long if no message goes the other way. 0: 5 ms. */
+    unsigned acknowledge_ms;
     /* The endpoint text of a rank, valid until the next call. Asked for before each attempt to
      * connect. NULL: it is not known yet. */
     const char *(*endpoint)(void *context, int rank);
