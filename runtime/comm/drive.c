@@ -464,7 +464,7 @@ static bool sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
     return rung;
 }
 
-#define YIELDS_TO_NAP 4
+#define YIELDS_TO_NAP 1
 #define NAP_NS        1000000
 
 /* What is awaited comes by the memory of the node alone. So the rank sleeps without a look at the

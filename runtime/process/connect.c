@@ -14,9 +14,9 @@ _Static_assert(FTC_CONFIG_SHM == FTC_CARRIER_SHM && FTC_CONFIG_VERBS == FTC_CARR
                    FTC_CONFIG_LIST_MAX == FTC_CARRIERS + 1,
                "transport.order has the names of enum ftc_carrier");
 
-/* tcp.md, "Patience". The yields take about as long as an allreduce of a few hosts. There are more
- * of them if each rank of this node has a core of its own. */
-#define SOCKET_YIELDS     40
+/* tcp.md, "Patience". Where ranks share cores, a look takes the time in which another one would
+ * work. If each rank of this node has a core of its own, the yields outlast an allreduce. */
+#define SOCKET_YIELDS     4
 #define OWN_SOCKET_YIELDS 1000
 
 static struct ftc_tcp_setup tcp_of(const struct ftc_config *c,
