@@ -154,9 +154,10 @@ struct ftc_call {
      * value of a scatter, at its root alone; or in that of a reduce_scatter. NULL: all parts are of
      * the same size. Only exchanges of large values read it (large/exchange.h). */
     const uint64_t *parts;
-    /* Two levels: `input` combines the posts of this node's ranks, for a validate, too. `missing`
-     * names the ranks of the node that died without a post. The call copies the set. NULL: none is
-     * missing. */
+    /* Two levels: `input` combines the posts of this node's ranks, for a validate, too. Where
+     * ftc_signature_gathers() it is a list of them (values/blocks.h), of input_size bytes.
+     * `missing` names the ranks of the node that died without a post. The call copies the set.
+     * NULL: none is missing. */
     const struct ftc_set *missing;
 };
 

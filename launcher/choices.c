@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "collectives/values/blocks.h"
 #include "collectives/values/flip.h"
 #include "config/value.h"
 #include "node/board/level.h"
@@ -33,10 +34,19 @@ static bool has_sizes(enum ftc_call_kind kind)
     return traits->reduces || traits->rooted || traits->gathers;
 }
 
-/* The sizes at which an algorithm or what it masks may change, ascending. */
-static void list_sizes(const struct ftc_choice_job *job, uint64_t sizes[SIZES])
+/* The sizes at which an algorithm or what it masks may change, ascending. Where contributions stay
+ * apart they are sizes of one of them. */
+static void list_sizes(const struct ftc_choice_job *job, enum ftc_call_kind kind,
+                       uint64_t sizes[SIZES])
 {
     uint64_t small = FTC_LEVEL_MOST + 1, large = (uint64_t)job->config->large_at;
+    uint64_t ranks = (uint64_t)job->member.ranks;
+
+    if (ftc_call_table[kind].gathers) {
+        uint64_t head = ftc_blocks_most(job->member.ranks, 0);
+        small = head < small ? (small - 1 - head) / ranks + 1 : 1;
+        large = (large + ranks - 1) / ranks;
+    }
 
     sizes[0] = 0;
     sizes[1] = 1;
@@ -69,7 +79,7 @@ static struct plan list_ranges(const struct ftc_choice_job *job, enum ftc_call_k
     struct range *ranges = plan.ranges;
     uint64_t sizes[SIZES];
 
-    list_sizes(job, sizes);
+    list_sizes(job, kind, sizes);
     ranges[0] = range_at(job, kind, sizes[1]);
     ranges[0].first = 0;
     for (int i = 2; i < SIZES && has_sizes(kind); i++) {

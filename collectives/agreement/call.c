@@ -24,13 +24,21 @@ static int take_known(struct ftc_member *m, struct ftc_operation *op)
     return 0;
 }
 
+static int take_blocks(struct ftc_member *m, struct ftc_operation *op)
+{
+    const struct ftc_block own = {m->set.self, op->call.input_size, op->call.input};
+
+    return ftc_blocks_make(&op->input, &own, 1);
+}
+
+/* Over two levels the input of a call that gathers is a list already (call.h). */
 static int take_input(struct ftc_member *m, struct ftc_operation *op)
 {
-    size_t size = op->call.signature.size;
+    bool gathers = ftc_operation_gathers(op);
+    size_t size = gathers ? op->call.input_size : op->call.signature.size;
 
-    if (ftc_operation_gathers(op))
-        return ftc_blocks_make(&op->input, m->set.self, op->call.input, op->call.input_size);
-
+    if (gathers && !op->levels)
+        return take_blocks(m, op);
     if (op->call.signature.kind == FTC_CALL_VALIDATE)
         return take_known(m, op);
     if (size == 0 || op->call.input == NULL)
@@ -117,10 +125,13 @@ static int check_input(const struct ftc_member *m, const struct ftc_call *call)
     if (s->size == 0 || decided)
         return 0;
     if (ftc_signature_gathers(s)) {
-        if (s->size > FTC_BLOCK_MOST || call->input_size > s->size)
+        uint64_t most = s->size;
+        if (most <= FTC_BLOCK_MOST && ftc_member_two_levels(m, s))
+            most = ftc_blocks_most(m->set.ranks, s->size);
+        if (s->size > FTC_BLOCK_MOST || call->input_size > most)
             return ftc_error_set(
                 FTC_ERR_ARG, "a contribution has %zu bytes, and at most %llu fit", call->input_size,
-                (unsigned long long)(s->size > FTC_BLOCK_MOST ? FTC_BLOCK_MOST : s->size));
+                (unsigned long long)(s->size > FTC_BLOCK_MOST ? FTC_BLOCK_MOST : most));
         if (call->input == NULL && call->input_size > 0)
             return ftc_error_set(FTC_ERR_ARG, "a call that gathers needs an input");
     } else if (ftc_call_table[s->kind].reduces && (call->input == NULL || call->combine == NULL)) {

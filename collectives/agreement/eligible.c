@@ -1,16 +1,27 @@
 /* Which ways of collecting a call can take. */
 #include "collectives/agreement/eligible.h"
 
+#include "collectives/values/blocks.h"
+
+/* Of the greatest value of a call. */
+static uint64_t bytes_of_value(const struct ftc_member_settings *settings,
+                               const struct ftc_signature *signature)
+{
+    bool gathers = ftc_signature_gathers(signature) && signature->size <= FTC_BLOCK_MOST;
+
+    return gathers ? ftc_blocks_most(settings->ranks, signature->size) : signature->size;
+}
+
 const char *ftc_levels_refuse(const struct ftc_member_settings *settings,
                               const struct ftc_signature *signature, const struct ftc_set *failed)
 {
     if (settings->nodes <= 1)
         return "the settings or the hosts of this job have one level";
-    if (!ftc_call_table[signature->kind].levels || ftc_signature_gathers(signature))
+    if (!ftc_call_table[signature->kind].levels)
         return "calls of this kind go among all ranks";
     if (signature->root >= 0 && failed != NULL && ftc_set_has(failed, signature->root))
         return "the root has failed";
-    return signature->size <= settings->levels_most
+    return bytes_of_value(settings, signature) <= settings->levels_most
                ? NULL
                : "the value is over 128 KiB, the most that two levels take";
 }

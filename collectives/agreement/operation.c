@@ -196,12 +196,13 @@ static bool value_fits(const struct ftc_operation *op, const struct ftc_value *v
     return ftc_operation_gathers(op) ? ftc_blocks_sound(value, ranks, size) : value->size == size;
 }
 
-/* x of a broadcast is empty (agreement.md, "Operations"). */
+/* x of a broadcast is empty (agreement.md, "Operations"). x of a node has blocks of its ranks. */
 bool ftc_operation_contribution_fits(const struct ftc_operation *op, const struct ftc_value *value)
 {
-    return ftc_call_from_root(op->call.signature.kind)
-               ? value->size == 0
-               : value_fits(op, value, &op->ballot.participants->set);
+    const struct ftc_view *ranks = op->levels ? op->view : op->ballot.participants;
+
+    return ftc_call_from_root(op->call.signature.kind) ? value->size == 0
+                                                       : value_fits(op, value, &ranks->set);
 }
 
 /* Over two levels a decision of a broadcast proves only that the delegates have called it, unless

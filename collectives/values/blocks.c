@@ -127,21 +127,41 @@ uint64_t ftc_blocks_most(int ranks, uint64_t size)
 
 /* --- making --- */
 
-int ftc_blocks_make(struct ftc_value *list, int rank, const void *bytes, size_t size)
+/* Puts a block, as number `at`, behind the bytes that end at `offset`. Returns where it ends.
+ * `bytes`: NULL: it is only measured. */
+static size_t put(unsigned char *bytes, uint32_t at, size_t offset, const struct ftc_block *block)
 {
-    size_t head = table_size(1), start = place(head, size);
-    struct ftc_buffer *buffer = ftc_buffer_new(start + size);
+    size_t start = place(offset, block->size);
 
-    assert(size <= FTC_BLOCK_MOST);
+    if (bytes != NULL) {
+        write_word(bytes + table_size(at), (size_t)block->rank);
+        write_word(bytes + table_size(at) + sizeof(uint32_t), block->size);
+        memset(bytes + offset, 0, start - offset);
+        if (block->size > 0)
+            memcpy(bytes + start, block->bytes, block->size);
+    }
+    return start + block->size;
+}
+
+static size_t put_all(const struct ftc_block *block, int count, unsigned char *bytes)
+{
+    size_t offset = table_size((uint32_t)count);
+
+    for (int at = 0; at < count; at++)
+        offset = put(bytes, (uint32_t)at, offset, &block[at]);
+    return offset;
+}
+
+int ftc_blocks_make(struct ftc_value *list, const struct ftc_block *block, int count)
+{
+    size_t size = put_all(block, count, NULL);
+    struct ftc_buffer *buffer = ftc_buffer_new(size);
+
     if (buffer == NULL)
         return FTC_ERR_NOMEM;
-    write_word(buffer->data, 1);
-    write_word(buffer->data + COUNT_SIZE, (size_t)rank);
-    write_word(buffer->data + COUNT_SIZE + sizeof(uint32_t), size);
-    memset(buffer->data + head, 0, start - head);
-    if (size > 0)
-        memcpy(buffer->data + start, bytes, size);
-    *list = (struct ftc_value){.buffer = buffer, .size = start + size};
+    write_word(buffer->data, (size_t)count);
+    put_all(block, count, buffer->data);
+    *list = (struct ftc_value){.buffer = buffer, .size = size};
     return FTC_SUCCESS;
 }
 
@@ -187,23 +207,14 @@ static bool pick(struct pair *p, struct ftc_block *block)
     return true;
 }
 
-/* Puts the blocks side by side behind a table for `count` of them. Returns the size of all.
- * `bytes`: NULL: they are only measured. */
-static size_t put_all(struct pair p, uint32_t count, unsigned char *bytes)
+/* The same for the blocks of both lists. */
+static size_t put_pair(struct pair p, uint32_t count, unsigned char *bytes)
 {
     size_t offset = table_size(count);
     struct ftc_block block;
 
-    for (uint32_t at = 0; pick(&p, &block); at++) {
-        size_t start = place(offset, block.size);
-        if (bytes != NULL) {
-            write_word(bytes + table_size(at), (size_t)block.rank);
-            write_word(bytes + table_size(at) + sizeof(uint32_t), block.size);
-            memset(bytes + offset, 0, start - offset);
-            memcpy(bytes + start, block.bytes, block.size);
-        }
-        offset = start + block.size;
-    }
+    for (uint32_t at = 0; pick(&p, &block); at++)
+        offset = put(bytes, at, offset, &block);
     return offset;
 }
 
@@ -217,12 +228,12 @@ int ftc_blocks_merge(struct ftc_value *list, const struct ftc_value *a, const st
         count++;
     if (!p.walk[0].sound || !p.walk[1].sound)
         return FTC_ERR_PROTO;
-    size_t size = put_all(begin, count, NULL);
+    size_t size = put_pair(begin, count, NULL);
     struct ftc_buffer *buffer = ftc_buffer_new(size);
     if (buffer == NULL)
         return FTC_ERR_NOMEM;
     write_word(buffer->data, count);
-    put_all(begin, count, buffer->data);
+    put_pair(begin, count, buffer->data);
     *list = (struct ftc_value){.buffer = buffer, .size = size};
     return FTC_SUCCESS;
 }

@@ -43,8 +43,9 @@ struct ftc_blocks ftc_blocks_begin(const struct ftc_value *list);
 /* False: there is no further block, or !blocks->sound. */
 bool ftc_blocks_next(struct ftc_blocks *blocks, struct ftc_block *block);
 
-/* Makes a list of one block, as a copy. `size` is at most FTC_BLOCK_MOST. FTC_ERR_NOMEM. */
-int ftc_blocks_make(struct ftc_value *list, int rank, const void *bytes, size_t size);
+/* Makes a list of blocks, as a copy. They are given from the highest rank to the lowest, and each
+ * has at most FTC_BLOCK_MOST bytes. FTC_ERR_NOMEM. */
+int ftc_blocks_make(struct ftc_value *list, const struct ftc_block *block, int count);
 /* Makes a list of the blocks of both lists. If both have a block of one rank, it is that of `a`.
  * FTC_ERR_NOMEM; FTC_ERR_PROTO: a list is malformed. */
 int ftc_blocks_merge(struct ftc_value *list, const struct ftc_value *a, const struct ftc_value *b);

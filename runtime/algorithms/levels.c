@@ -65,6 +65,9 @@ int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *s
         ftc_set_init(&levels->missing_of_sum, comm->size) != 0)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
     int rc = list_nodes(comm, levels, settings->nodes);
+    if (rc == 0 && (levels->block = calloc((size_t)(levels->end - levels->first),
+                                           sizeof(levels->block[0]))) == NULL)
+        rc = ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
     struct ftc_level_setup setup = {.segment = comm->process->segment,
                                     .file = comm->file,
                                     .communicator = comm->driven.number,
@@ -87,6 +90,8 @@ static void levels_close(struct ftc_comm *comm)
     ftc_level_close(levels->shared);
     ftc_set_fini(&levels->missing);
     ftc_set_fini(&levels->missing_of_sum);
+    ftc_value_drop(&levels->list);
+    free(levels->block);
     free(levels->first_ranks);
     free(levels->input);
     free(levels);
@@ -150,6 +155,26 @@ static void decide(struct ftc_comm *comm, struct ftc_request *request, const str
     ftc_comm_outputs(comm);
 }
 
+/* Puts the posts of the node side by side, from the highest rank to the lowest. */
+static void list_posts(struct ftc_comm *comm, struct ftc_call *whole)
+{
+    struct ftc_levels *levels = comm->levels;
+    size_t most = ftc_posts_size(comm, whole);
+    struct ftc_level_record record;
+    int count = 0;
+
+    for (int rank = levels->end - 1; rank >= levels->first; rank--) {
+        if (ftc_set_has(&levels->missing, rank))
+            continue;
+        ftc_posts_read(comm, FTC_LEVEL_POST, rank, &record);
+        const unsigned char *data = ftc_posts_data(comm, &record, most);
+        levels->block[count++] = (struct ftc_block){rank, record.size, data};
+    }
+    ftc_progress_must(comm->process, ftc_blocks_make(&levels->list, levels->block, count));
+    whole->input = ftc_value_bytes(&levels->list);
+    whole->input_size = levels->list.size;
+}
+
 static void call_for_node(struct ftc_comm *comm, struct ftc_request *request)
 {
     struct ftc_levels *levels = comm->levels;
@@ -158,11 +183,15 @@ static void call_for_node(struct ftc_comm *comm, struct ftc_request *request)
 
     if (levels->gathers) {
         check_posts(comm);
-        whole.input = call->signature.kind == FTC_CALL_BCAST ? call->input : combine(comm, call);
+        if (ftc_signature_gathers(&call->signature))
+            list_posts(comm, &whole);
+        else if (call->signature.kind != FTC_CALL_BCAST)
+            whole.input = combine(comm, call);
         whole.missing = ftc_set_empty(&levels->missing) ? NULL : &levels->missing;
     }
     levels->leads = true;
     decide(comm, request, &whole);
+    ftc_value_drop(&levels->list);
 }
 
 static int decision_from(struct ftc_comm *comm, struct ftc_decision **out)
@@ -176,8 +205,10 @@ static int decision_from(struct ftc_comm *comm, struct ftc_decision **out)
     bool carries = ftc_call_table[kind].carries && !root_failed;
     if (record.status != FTC_SUCCESS && !root_failed)
         ftc_posts_damaged(comm, "a decision word has a status that cannot be");
-    size_t size = carries ? (size_t)levels->call->signature.size : 0;
-    const unsigned char *data = ftc_posts_data(comm, &record, size);
+    bool gathers = ftc_signature_gathers(&record.signature);
+    size_t most = gathers ? FTC_LEVEL_MOST : (size_t)levels->call->signature.size;
+    const unsigned char *data = ftc_posts_data(comm, &record, carries ? most : 0);
+    size_t size = record.size;
     struct ftc_decision *decision = ftc_decision_new(comm->size);
     struct ftc_buffer *buffer = size > 0 ? ftc_buffer_new(size) : NULL;
     if (decision == NULL || (size > 0 && buffer == NULL)) {

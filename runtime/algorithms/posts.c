@@ -38,10 +38,16 @@ void ftc_posts_read(struct ftc_comm *comm, enum ftc_level_kind kind, int rank,
         mismatch(comm, rank, &record->signature);
 }
 
+/* Contributions that stay apart may be of any size up to this one, and so may lists of them. */
+static bool fits(const struct ftc_level_record *record, size_t size)
+{
+    return ftc_signature_gathers(&record->signature) ? record->size <= size : record->size == size;
+}
+
 const unsigned char *ftc_posts_data(struct ftc_comm *comm, const struct ftc_level_record *record,
                                     size_t size)
 {
-    if (record->size != size)
+    if (!fits(record, size))
         ftc_posts_damaged(comm, "a record has not the size of its call");
     return record->data;
 }
@@ -189,7 +195,9 @@ void ftc_posts_write(struct ftc_comm *comm, const struct ftc_call *call)
     struct ftc_level_record record = {.signature = call->signature,
                                       .epoch = ftc_member_epoch(comm->member),
                                       .data = call->input,
-                                      .size = ftc_posts_size(comm, call)};
+                                      .size = ftc_signature_gathers(&call->signature)
+                                                  ? call->input_size
+                                                  : ftc_posts_size(comm, call)};
 
     if (call->signature.kind == FTC_CALL_VALIDATE) {
         ftc_set_to_bytes(ftc_member_known_failed(comm->member), levels->input);
@@ -208,14 +216,14 @@ void ftc_posts_post(struct ftc_comm *comm, const struct ftc_call *call)
 
 /* --- waiting --- */
 
-/* A post is damaged if it names the call that is made here, but is not of the size that posts of
- * this call have. */
+/* A post is damaged if it names the call that is made here, but is not of a size that posts of this
+ * call have. */
 static bool is_damaged(const struct ftc_comm *comm, const struct ftc_level_record *record)
 {
     const struct ftc_call *call = comm->levels->call;
 
     return ftc_signature_equal(&record->signature, &call->signature) &&
-           record->size != ftc_posts_size(comm, call);
+           !fits(record, ftc_posts_size(comm, call));
 }
 
 /* nodes.md, "Another epoch" and "Damage". A post of another epoch is ignored: its writer is dead,

@@ -6,6 +6,7 @@
 #ifndef FTC_RUNTIME_ALGORITHMS_POSTS_H
 #define FTC_RUNTIME_ALGORITHMS_POSTS_H
 
+#include "collectives/values/blocks.h"
 #include "collectives/values/types.h"
 #include "node/board/level.h"
 #include "runtime/comm/comm.h"
@@ -36,9 +37,11 @@ struct ftc_levels {
     int writer;             /* the rank whose decision word was found; -1: none was found yet */
     struct ftc_sum sum[FTC_LEVEL_PLACES]; /* by round */
     uint64_t needed; /* bits: the posts of these sums may still be needed (nodes.md, S7) */
-    int wants; /* this rank waits for room until this root has a sum; -1: it does not */
+    int wants;       /* this rank waits for room until this root has a sum; -1: it does not */
     struct ftc_set missing_of_sum; /* while a sum is made: the same for its round */
     unsigned char *input;          /* the combined input of the node, or the set of a validate */
+    struct ftc_block *block;       /* one for each rank of the node: their inputs that stay apart */
+    struct ftc_value list;         /* these blocks, as the input of the node */
 };
 
 /* --- of this rank --- */
@@ -61,11 +64,13 @@ bool ftc_posts_ready(struct ftc_comm *comm);
 
 /* --- records of others. One that cannot be, or that is of another call, ends the job --- */
 
-/* The size of what each rank posts: its input; L for a validate; nothing for a broadcast. */
+/* The size of what each rank posts: its input, or the greatest one where contributions stay apart;
+ * L for a validate; nothing for a broadcast. */
 size_t ftc_posts_size(const struct ftc_comm *comm, const struct ftc_call *call);
 void ftc_posts_read(struct ftc_comm *comm, enum ftc_level_kind kind, int rank,
                     struct ftc_level_record *record);
-/* The data of a post or a word, which must be of `size` bytes. */
+/* The data of a post or a word, which must be of `size` bytes, or of no more where contributions
+ * stay apart. */
 const unsigned char *ftc_posts_data(struct ftc_comm *comm, const struct ftc_level_record *record,
                                     size_t size);
 _Noreturn void ftc_posts_damaged(struct ftc_comm *comm, const char *what);

@@ -147,17 +147,24 @@ static int call_gathered(struct ftc_local *local, struct ftc_member *member, int
     int op = (int)ftc_member_next_op(member);
     unsigned char bytes[FTC_LOCAL_VALUE], known = (unsigned char)(posts >> 8);
     struct ftc_set missing = {0};
+    struct ftc_value list = {0};
     struct ftc_call call;
 
     ftc_local_call(local, rank, op, bytes, &call);
-    if (ftc_set_init(&missing, local->ranks) != 0)
+    if (ftc_set_init(&missing, local->ranks) != 0 ||
+        ftc_local_list(op, posts & UINT8_MAX, &list) != FTC_SUCCESS)
         return FTC_ERR_NOMEM;
     combine_posts(local, rank, posts, &call, bytes, &missing);
     if (call.signature.kind == FTC_CALL_VALIDATE)
         call.input = &known;
+    if (ftc_signature_gathers(&call.signature)) {
+        call.input = ftc_value_bytes(&list);
+        call.input_size = list.size;
+    }
     call.missing = &missing;
     int rc = ftc_member_call(member, &call);
     ftc_set_fini(&missing);
+    ftc_value_drop(&list);
     return rc;
 }
 

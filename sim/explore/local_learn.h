@@ -33,6 +33,9 @@ ftc_learning_operation(const struct ftc_learning *l)
 /* local_value.c: the inputs of ranks */
 #define FTC_LOCAL_VALUE FTC_LOCAL_RANKS /* bytes of the largest value */
 size_t ftc_local_size(const struct ftc_local *local, int op);
+/* Makes the list of the contributions of these ranks, given as bits, to operation `op`, which
+ * gathers. FTC_ERR_NOMEM. */
+int ftc_local_list(int op, uint32_t posts, struct ftc_value *list);
 /* Make the call of operation `op`. `bytes` has room for FTC_LOCAL_VALUE bytes and must outlive the
  * call. */
 void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes,

@@ -1,6 +1,7 @@
 /* The inputs of the ranks of an explored job, and what a result tells about them. */
 #include <string.h>
 
+#include "collectives/agreement/eligible.h"
 #include "collectives/values/blocks.h"
 #include "sim/explore/local_learn.h"
 
@@ -20,6 +21,7 @@ static void add_counts(void *arg, const void *in, void *inout, size_t size)
         to[rank] = (unsigned char)(to[rank] + from[rank] > 255 ? 255 : to[rank] + from[rank]);
 }
 
+/* The contribution of a rank to a call that gathers. */
 static size_t block(int op, int rank, unsigned char bytes[BLOCK_MOST])
 {
     size_t size = (size_t)rank % (BLOCK_MOST + 1);
@@ -49,10 +51,13 @@ size_t ftc_local_size(const struct ftc_local *local, int op)
 bool ftc_local_two_levels(const struct ftc_local *local, int op)
 {
     const struct ftc_program_operation *operation = &local->program->operation[op];
+    struct ftc_signature signature = {.kind = (uint8_t)operation->kind,
+                                      .operator_code =
+                                          operation->ordered ? FTC_OPERATOR_ORDERED : 0,
+                                      .root = -1,
+                                      .size = ftc_local_size(local, op)};
 
-    return local->settings.nodes > 1 && ftc_call_table[operation->kind].levels &&
-           !ftc_program_gathers(operation) &&
-           ftc_local_size(local, op) <= local->settings.levels_most;
+    return ftc_levels_refuse(&local->settings, &signature, NULL) == NULL;
 }
 
 bool ftc_local_sums(const struct ftc_local *local, int op)
@@ -72,6 +77,20 @@ static void fill(const struct ftc_local *local, int rank, int op, unsigned char 
         block(op, rank, bytes);
     else
         bytes[rank] = 1;
+}
+
+int ftc_local_list(int op, uint32_t posts, struct ftc_value *list)
+{
+    unsigned char bytes[FTC_LOCAL_RANKS][BLOCK_MOST];
+    struct ftc_block blocks[FTC_LOCAL_RANKS];
+    int count = 0;
+
+    for (int rank = FTC_LOCAL_RANKS - 1; rank >= 0; rank--)
+        if ((posts >> rank & 1) != 0) {
+            size_t size = block(op, rank, bytes[rank]);
+            blocks[count++] = (struct ftc_block){rank, size, bytes[rank]};
+        }
+    return ftc_blocks_make(list, blocks, count);
 }
 
 void ftc_local_call(struct ftc_local *local, int rank, int op, unsigned char *bytes,

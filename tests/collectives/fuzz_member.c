@@ -195,7 +195,7 @@ static void random_list(struct fuzz *z, struct ftc_value *list)
         if ((bits >> rank & 1) == 0)
             continue;
         size_t size = take(z, 8) == 0 ? take(z, 2 * VALUE_SIZE) : VALUE_SIZE;
-        require(ftc_blocks_make(&block, rank, input, size) == FTC_SUCCESS);
+        require(ftc_blocks_make(&block, &(struct ftc_block){rank, size, input}, 1) == FTC_SUCCESS);
         if (list->buffer == NULL) {
             *list = block;
             continue;

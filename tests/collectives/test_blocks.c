@@ -37,7 +37,9 @@ static struct ftc_value block_of(int rank, size_t size)
     struct ftc_value list;
 
     memset(bytes, 16 * rank + (int)size, sizeof(bytes));
-    ck_assert_int_eq(ftc_blocks_make(&list, rank, size > 0 ? bytes : NULL, size), FTC_SUCCESS);
+    ck_assert_int_eq(
+        ftc_blocks_make(&list, &(struct ftc_block){rank, size, size > 0 ? bytes : NULL}, 1),
+        FTC_SUCCESS);
     return list;
 }
 

@@ -246,11 +246,12 @@ START_TEST(the_sender_of_a_malformed_list_is_to_blame)
     };
     struct ftc_member *member = member_of_three();
     struct ftc_call call = allgather_call("12345678", 8);
+    const struct ftc_block block = {lists[_i].rank, lists[_i].size,
+                                    (const unsigned char *)"123456789"};
     struct ftc_value list;
 
     ck_assert_int_eq(ftc_member_call(member, &call), FTC_SUCCESS);
-    ck_assert_int_eq(ftc_blocks_make(&list, lists[_i].rank, "123456789", lists[_i].size),
-                     FTC_SUCCESS);
+    ck_assert_int_eq(ftc_blocks_make(&list, &block, 1), FTC_SUCCESS);
     list.size -= lists[_i].cut;
     ck_assert_int_eq(send_list(member, &list), lists[_i].rc);
     ftc_value_drop(&list);
@@ -275,7 +276,7 @@ START_TEST(an_input_must_fit_into_the_signature)
 }
 END_TEST
 
-START_TEST(blocks_go_among_all_ranks)
+START_TEST(blocks_go_over_two_levels_while_the_list_of_all_fits)
 {
     static const int first_ranks[] = {0, 2, 4};
     struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
@@ -283,13 +284,17 @@ START_TEST(blocks_go_among_all_ranks)
 
     settings.nodes = 2;
     settings.first_ranks = first_ranks;
-    settings.levels_most = 1024;
+    settings.levels_most = ftc_blocks_most(4, 8);
     ck_assert_ptr_null(ftc_levels_refuse(&settings, &sum, NULL));
     sum.operator_code = FTC_OPERATOR_ORDERED;
-    ck_assert_ptr_nonnull(ftc_levels_refuse(&settings, &sum, NULL));
+    ck_assert_ptr_null(ftc_levels_refuse(&settings, &sum, NULL));
     for (int kind = FTC_CALL_ALLGATHER; kind <= FTC_CALL_SIZES; kind++) {
         struct ftc_signature s = {.kind = (uint8_t)kind, .root = -1, .size = 8};
-        ck_assert_ptr_nonnull(ftc_levels_refuse(&settings, &s, NULL));
+        bool rooted = ftc_call_table[kind].rooted;
+        ck_assert_int_eq(ftc_levels_refuse(&settings, &s, NULL) == NULL, !rooted);
+        s.size = 9;
+        bool gathers = ftc_call_table[kind].gathers;
+        ck_assert_int_eq(ftc_levels_refuse(&settings, &s, NULL) == NULL, !rooted && !gathers);
     }
 }
 END_TEST
@@ -324,7 +329,7 @@ int main(void)
     tcase_add_test(tcase, a_vote_corrects_a_block);
     tcase_add_loop_test(tcase, the_sender_of_a_malformed_list_is_to_blame, 0, 5);
     tcase_add_test(tcase, an_input_must_fit_into_the_signature);
-    tcase_add_test(tcase, blocks_go_among_all_ranks);
+    tcase_add_test(tcase, blocks_go_over_two_levels_while_the_list_of_all_fits);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }

@@ -175,8 +175,9 @@ arity = 4"* ]]
     run "$FTRUN" --print-algorithms -np 16 --nodes 4
     [ "$status" -eq 0 ]
     [[ $output == "Job of 16 ranks on 4 hosts, f = 1."* ]]
-    for line in "allreduce, up to 128 KiB: levels" "allreduce, over 128 KiB, below 256 KiB: exchange" \
-        "allreduce, 256 KiB and more: ring" "bcast, over 128 KiB, below 256 KiB: tree" "bcast, 256 KiB and more: ring" "barrier, validate: levels"; do
+    for line in "allreduce, reduce_scatter, up to 128 KiB: levels" \
+        "allreduce, reduce_scatter, over 128 KiB, below 256 KiB: exchange" \
+        "allreduce, reduce_scatter, 256 KiB and more: ring" "allgather, alltoall, scan, exscan, 16 KiB and more: ring" "bcast, over 128 KiB, below 256 KiB: tree" "bcast, 256 KiB and more: ring" "barrier, validate: levels"; do
         grep -qx "$line" <<<"$output"
     done
     [[ $output == *"ring

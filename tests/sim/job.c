@@ -170,8 +170,9 @@ static struct ftc_value blocks_of(struct job *job, int op, const int ranks[])
 
     for (int r = 0; ranks[r] >= 0; r++) {
         ftc_ledger_prepare(job->ledger, ranks[r], op, &call);
-        ck_assert_int_eq(ftc_blocks_make(&block, ranks[r], call.input, call.input_size),
-                         FTC_SUCCESS);
+        ck_assert_int_eq(
+            ftc_blocks_make(&block, &(struct ftc_block){ranks[r], call.input_size, call.input}, 1),
+            FTC_SUCCESS);
         if (list.buffer == NULL) {
             list = block;
             continue;
