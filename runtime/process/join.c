@@ -16,7 +16,9 @@
 #include "runtime/process/multicast.h"
 #include "runtime/process/turn.h"
 
-#define POOL_BYTES ((size_t)8 << 20) /* limit of the pool of buffers for received messages */
+/* Limit of the pool of buffers for received messages. An alltoall keeps all that it gets until it
+ * is committed. */
+#define POOL_BYTES ((size_t)32 << 20)
 
 static int read_settings(struct ftc_process *process)
 {
