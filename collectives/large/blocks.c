@@ -100,8 +100,10 @@ int ftc_large_blocks_open(struct ftc_large_blocks *blocks, size_t size, size_t b
 {
     uint32_t count = ftc_large_blocks_count(size, block);
 
-    blocks->value = calloc(count, sizeof(blocks->value[0]));
-    if (blocks->value == NULL)
+    blocks->here = calloc(count, sizeof(blocks->here[0]));
+    if (blocks->memory == NULL)
+        blocks->value = calloc(count, sizeof(blocks->value[0]));
+    if (blocks->here == NULL || (blocks->memory == NULL && blocks->value == NULL))
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a large value of %u blocks", count);
     blocks->size = size;
     blocks->block = block;
@@ -111,9 +113,10 @@ int ftc_large_blocks_open(struct ftc_large_blocks *blocks, size_t size, size_t b
 
 void ftc_large_blocks_close(struct ftc_large_blocks *blocks)
 {
-    for (uint32_t b = 0; b < blocks->count; b++)
+    for (uint32_t b = 0; b < blocks->count && blocks->value != NULL; b++)
         ftc_value_drop(&blocks->value[b]);
     free(blocks->value);
+    free(blocks->here);
 }
 
 size_t ftc_large_blocks_size(const struct ftc_large_blocks *blocks, uint32_t b)
@@ -126,10 +129,14 @@ size_t ftc_large_blocks_size(const struct ftc_large_blocks *blocks, uint32_t b)
 bool ftc_large_blocks_add(struct ftc_large_blocks *blocks, uint32_t b,
                           const struct ftc_value *value)
 {
-    if (b >= blocks->count || blocks->value[b].buffer != NULL || value->buffer == NULL ||
+    if (b >= blocks->count || blocks->here == NULL || blocks->here[b] || value->buffer == NULL ||
         value->size != ftc_large_blocks_size(blocks, b))
         return false;
-    ftc_value_set(&blocks->value[b], value);
+    if (blocks->memory == NULL)
+        ftc_value_set(&blocks->value[b], value);
+    else if (value->size > 0)
+        memcpy(blocks->memory + (size_t)b * blocks->block, ftc_value_bytes(value), value->size);
+    blocks->here[b] = true;
     blocks->missing--;
     return true;
 }
@@ -139,7 +146,9 @@ bool ftc_large_blocks_add(struct ftc_large_blocks *blocks, uint32_t b,
 static void take(const struct ftc_call *call, int rank, const struct ftc_large_blocks *blocks,
                  bool first, void *to)
 {
-    for (uint32_t b = 0; b < blocks->count; b++)
+    if (blocks->memory != NULL && blocks->size > 0)
+        call->take(call->take_arg, rank, blocks->begin, blocks->memory, blocks->size, first, to);
+    for (uint32_t b = 0; b < blocks->count && blocks->value != NULL; b++)
         if (blocks->value[b].size > 0)
             call->take(call->take_arg, rank, blocks->begin + (size_t)b * blocks->block,
                        ftc_value_bytes(&blocks->value[b]), blocks->value[b].size, first, to);

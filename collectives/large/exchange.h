@@ -4,7 +4,7 @@
  * (docs/design/nodes.md, "Large values", has their bytes and sources):
  *
  *   ring_reduce.c   allreduce, reduce, reduce_scatter, broadcast: blocks travel round rings
- *   ring_gather.c   allgather: contributions travel round the ring
+ *   ring_gather.c   allgather: contributions travel round rings
  *   pairwise.c      gather, scatter, alltoall: each part goes straight to its receiver
  *   chain.c         scan, exscan: prefixes travel from the lowest rank to the highest
  *
@@ -33,9 +33,12 @@ struct ftc_large_nodes {
     const int *first_ranks; /* the lowest rank of each node, and then the number of ranks */
     int lowest;             /* the rank of this node whose area is the first one */
     unsigned char *areas;   /* aligned for any type */
-    size_t stride, room;    /* bytes from one area to the next; bytes of an area that may be used */
-    /* Makes the first `size` bytes of this rank's own area usable. Error: FTC_ERR_SYSTEM. */
-    int (*reserve)(void *arg, size_t size);
+    /* Bytes from one area to the next. An area has `room` bytes for what is combined, and then two
+     * halves of `apart` bytes for contributions that stay apart. */
+    size_t stride, room, apart;
+    /* Makes `size` bytes of this rank's own area usable, from `offset` on, where the room or a half
+     * begins. Error: FTC_ERR_SYSTEM. */
+    int (*reserve)(void *arg, size_t offset, size_t size);
     void *arg;
 };
 
@@ -46,6 +49,9 @@ struct ftc_large_exchange_settings {
     const int *rank;             /* the rank at each place, ascending; lives until the end */
     /* NULL: the ranks share no memory. Alike at all ranks but for where the areas lie. */
     const struct ftc_large_nodes *nodes;
+    /* Which half of the areas this attempt uses. The attempt before used the other one. Alike at
+     * all ranks. */
+    bool half;
     size_t element; /* bytes; where elements are combined, none is cut */
     /* The size of a block in bytes. A contribution is cut into blocks of block_most. Where it goes
      * from rank to rank and is combined there, blocks are smaller, so that all ranks combine at the

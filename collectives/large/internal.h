@@ -61,10 +61,13 @@ struct ftc_large_blocks {
     size_t begin; /* where they begin in the contribution of their rank */
     size_t size, block;
     uint32_t count, missing; /* count 0: the size is not known */
-    struct ftc_value *value; /* buffer NULL: the block is not here */
+    /* Where the blocks are copied to, one behind the other. NULL: they are kept as references. */
+    unsigned char *memory;
+    bool *here;              /* NULL: all came at once, into the memory */
+    struct ftc_value *value; /* the references */
 };
 
-/* Even no bytes are one block. FTC_ERR_NOMEM. */
+/* Even no bytes are one block. `memory` stays as it is. FTC_ERR_NOMEM. */
 int ftc_large_blocks_open(struct ftc_large_blocks *blocks, size_t size, size_t block);
 void ftc_large_blocks_close(struct ftc_large_blocks *blocks);
 uint32_t ftc_large_blocks_count(size_t size, size_t block);

@@ -397,6 +397,7 @@ static int create_exchange(struct ftc_large *large)
                                                    .places = large->places,
                                                    .rank = large->rank,
                                                    .nodes = large->nodes,
+                                                   .half = large->counters.attempts % 2 != 0,
                                                    .element = large->element,
                                                    .block_least = large->set.block_least,
                                                    .block_most = large->set.block_most,

@@ -22,7 +22,8 @@
     X(WHOLE_EARLY, "commit before all is sent that others ask for")                                \
     X(NO_WINDOW, "ask for all blocks at once")                                                     \
     X(UNPOSTED, "combine the inputs of a node before all of its ranks have written them")          \
-    X(READY_EARLY, "say that a part is ready before it is")
+    X(READY_EARLY, "say that a part is ready before it is")                                        \
+    X(ONE_HALF, "write into the half of an area that others may still read")
 
 enum ftc_large_mutation {
     FTC_LARGE_MUTATION_NONE,

@@ -293,7 +293,7 @@ static int open_grid(struct ftc_ring_reduce *ring)
         ring->grid.columns = (int)elements;
     if (area_size(ring) > set->nodes->room || (scatters(ring) && !ring->grid.even))
         return ftc_large_grid_open(&ring->grid, set, true);
-    return ring->grid.members > 1 ? set->nodes->reserve(set->nodes->arg, area_size(ring)) : rc;
+    return ring->grid.members > 1 ? set->nodes->reserve(set->nodes->arg, 0, area_size(ring)) : rc;
 }
 
 static int set_kind(struct ftc_ring_reduce *ring)

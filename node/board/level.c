@@ -55,7 +55,7 @@ struct awaits {
 _Static_assert(sizeof(struct record) == 64, "one cache line, and what follows is aligned");
 _Static_assert(FTC_LEVEL_HEAD >= AWAITS + sizeof(struct awaits), "the head has all records");
 _Static_assert(FTC_LEVEL_HEAD % PAGE_BYTES == 0, "blocks begin on pages");
-_Static_assert(LARGE < FTC_BOARD_AREA, "the records fit into a rank's area");
+_Static_assert(LARGE < FTC_BOARD_HALVES_OFFSET, "the records fit into a rank's area");
 
 struct ftc_level {
     struct ftc_board_memory memory;
@@ -65,7 +65,7 @@ struct ftc_level {
     size_t set;                   /* bytes of a failed set */
     size_t padded;                /* the same, padded to 16 */
     size_t populated[2 * BLOCKS]; /* bytes of this rank's blocks that are allocated */
-    size_t large;                 /* the same of its memory for large values */
+    size_t large[3];              /* the same of its memory for large values, and of the halves */
 };
 
 /* Ranks read the marks of others before these are written. A read of a hole in the file fills it,
@@ -286,11 +286,15 @@ struct ftc_level_large ftc_level_large(const struct ftc_level *level)
 {
     return (struct ftc_level_large){.areas = area_of(level, level->first) + LARGE,
                                     .stride = FTC_BOARD_AREA,
-                                    .room = FTC_BOARD_AREA - LARGE};
+                                    .room = FTC_BOARD_HALVES_OFFSET - LARGE,
+                                    .half = FTC_BOARD_HALF};
 }
 
-int ftc_level_reserve_large(struct ftc_level *level, size_t size)
+int ftc_level_reserve_large(struct ftc_level *level, size_t offset, size_t size)
 {
-    assert(size <= FTC_BOARD_AREA - LARGE);
-    return populate(level, LARGE, size, &level->large);
+    size_t room = FTC_BOARD_HALVES_OFFSET - LARGE;
+    int part = offset == 0 ? 0 : offset == room ? 1 : 2;
+
+    assert(size <= (part == 0 ? room : FTC_BOARD_HALF));
+    return populate(level, LARGE + offset, size, &level->large[part]);
 }

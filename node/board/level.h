@@ -48,7 +48,8 @@ struct ftc_level;
 struct ftc_level_large {
     unsigned char *areas; /* that of the lowest rank of this node; on a page */
     size_t stride;        /* bytes from one rank's area to that of the next rank */
-    size_t room;          /* bytes of an area */
+    size_t room;          /* bytes of an area for what is combined */
+    size_t half;          /* bytes of each of two halves behind them */
 };
 
 struct ftc_level_setup {
@@ -93,8 +94,8 @@ void ftc_level_await(struct ftc_level *level, uint64_t round);
 bool ftc_level_awaits(const struct ftc_level *level, uint64_t round, int rank);
 
 struct ftc_level_large ftc_level_large(const struct ftc_level *level);
-/* Allocates the first `size` bytes of this rank's area, up to `room`. FTC_ERR_SYSTEM: /dev/shm is
- * full. */
-int ftc_level_reserve_large(struct ftc_level *level, size_t size);
+/* Allocates `size` bytes of this rank's area from `offset` on, where the room begins or a half.
+ * FTC_ERR_SYSTEM: /dev/shm is full. */
+int ftc_level_reserve_large(struct ftc_level *level, size_t offset, size_t size);
 
 #endif

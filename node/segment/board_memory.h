@@ -37,6 +37,10 @@
 #define FTC_BOARD_PAIR_UNIT 4096u /* a half ends at a multiple of this, so it splits no page */
 /* After so many bytes, or one rank, they exchange how it went. As many are kept at the most. */
 #define FTC_BOARD_PHASE 4194304u
+/* Bytes of half of the memory in which a node gathers (docs/design/nodes.md, "Large values"). */
+#define FTC_BOARD_HALF (4u << 20)
+#else
+#define FTC_BOARD_HALF 4096u
 #endif
 
 #define FTC_BOARD_INLINE 8u  /* most bytes of data in the post itself */
@@ -134,7 +138,9 @@ enum ftc_board_claim {
 #define FTC_BOARD_WHOLE_OFFSET (FTC_BOARD_BLOCK_OFFSET + FTC_BOARD_BLOCK * FTC_BOARD_BLOCK_COUNT)
 #define FTC_BOARD_LINES_OFFSET (FTC_BOARD_WHOLE_OFFSET + FTC_BOARD_WHOLE * FTC_BOARD_WHOLE_COUNT)
 #define FTC_BOARD_LINES_BYTES  4096u /* a page */
-#define FTC_BOARD_AREA         (FTC_BOARD_LINES_OFFSET + FTC_BOARD_LINES_BYTES)
+#define FTC_BOARD_HALVES_OFFSET                                                                    \
+    (FTC_BOARD_LINES_OFFSET + FTC_BOARD_LINES_BYTES) /* between nodes only */
+#define FTC_BOARD_AREA (FTC_BOARD_HALVES_OFFSET + 2 * FTC_BOARD_HALF)
 
 #define FTC_BOARD_RESULTS                                                                          \
     2u /* the results of rounds r and r + 1 lie apart; one block would do, but two suit caches */

@@ -48,7 +48,7 @@
 #include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 26
+#define FTC_SEGMENT_VERSION 27
 #define FTC_NODE_MAX_RANKS  65536 /* of a job */
 #define FTC_NODE_MAX_LOCAL  4096  /* ranks of one node */
 #define FTC_NODE_MAX_NODES  4096

@@ -238,10 +238,10 @@ static bool follow(struct ftc_comm *comm, struct ftc_request *request)
     return false;
 }
 
-static int reserve(void *arg, size_t size)
+static int reserve(void *arg, size_t offset, size_t size)
 {
     const struct ftc_comm *comm = arg;
-    return ftc_level_reserve_large(comm->levels->shared, size);
+    return ftc_level_reserve_large(comm->levels->shared, offset, size);
 }
 
 /* The ranks of a node combine in the memory that two levels have. NULL: there are none. */
@@ -257,6 +257,7 @@ static const struct ftc_large_nodes *nodes_of(struct ftc_comm *comm)
                                                   .areas = large.areas,
                                                   .stride = large.stride,
                                                   .room = large.room,
+                                                  .apart = large.half,
                                                   .reserve = reserve,
                                                   .arg = comm};
     return &comm->large->nodes;

@@ -42,7 +42,7 @@
 #define FTC_LARGE_SIM_INPUT  (FTC_LARGE_SIM_RANKS * (FTC_LARGE_SIM_PART + 1) + 1)
 #define FTC_LARGE_SIM_RESULT (FTC_LARGE_SIM_RANKS * FTC_LARGE_SIM_ELEMENTS)
 #define FTC_LARGE_SIM_WORDS  300
-#define FTC_LARGE_SIM_AREA   1024 /* bytes; more than any call needs */
+#define FTC_LARGE_SIM_AREA   1024 /* bytes; more than any call needs of a part of an area */
 
 /* A barrier, a broadcast, or a collective of large values. */
 struct ftc_large_operation {

@@ -113,11 +113,11 @@ static void make_process(struct ftc_large_world *w, int rank)
         ftc_cluster_no_memory(w->n);
 }
 
-static int reserve(void *arg, size_t size)
+static int reserve(void *arg, size_t offset, size_t size)
 {
     struct ftc_large_world *w = arg;
 
-    if (size > w->story->room)
+    if (size > w->story->room || offset % w->story->room != 0 || offset / w->story->room > 2)
         ftc_large_violate(w, "%zu bytes of an area are wanted, which has %zu", size,
                           w->story->room);
     return FTC_SUCCESS;
@@ -129,6 +129,7 @@ static void share_memory(struct ftc_large_world *w)
                                         .areas = w->area[0],
                                         .stride = sizeof(w->area[0]),
                                         .room = w->story->room,
+                                        .apart = w->story->room,
                                         .reserve = reserve,
                                         .arg = w};
 }

@@ -64,7 +64,7 @@ struct ftc_large_world {
     uint64_t random;
     struct ftc_large_process process[FTC_LARGE_SIM_N];
     /* The memory that the ranks of nodes share. That of the dead is as they left it. */
-    _Alignas(64) unsigned char area[FTC_LARGE_SIM_N][FTC_LARGE_SIM_AREA];
+    _Alignas(64) unsigned char area[FTC_LARGE_SIM_N][3 * FTC_LARGE_SIM_AREA];
     struct ftc_large_nodes nodes;
     struct ftc_large_packet *first[FTC_LARGE_SIM_N][FTC_LARGE_SIM_N];
     /* [observer][dead]: the observer has still to be told */

@@ -114,21 +114,22 @@ void net_call(struct net *net, enum ftc_call_kind kind, int root, size_t size)
     }
 }
 
-static int reserve(void *arg, size_t size)
+static int reserve(void *arg, size_t offset, size_t size)
 {
     const struct net *net = arg;
 
-    ck_assert_uint_le(size, net->nodes.room);
+    ck_assert_uint_le(size, offset == 0 ? net->nodes.room : net->nodes.apart);
     return FTC_SUCCESS;
 }
 
 void net_share_memory(struct net *net, size_t room)
 {
-    ck_assert_uint_le(room, sizeof(net->area[0]));
+    ck_assert_uint_le(room, AREA);
     net->nodes = (struct ftc_large_nodes){.first_ranks = net->first_ranks,
                                           .areas = net->area[0],
                                           .stride = sizeof(net->area[0]),
                                           .room = room,
+                                          .apart = room < AREA ? room : HALF,
                                           .reserve = reserve,
                                           .arg = net};
 }

@@ -22,6 +22,11 @@ union element {
     } function;
 };
 
+/* Bytes of an area for what is combined, and of a half for what stays apart: enough for any
+ * call. */
+#define AREA (((size_t)2 * ELEMENTS * BLOCK + 127) / 64 * 64)
+#define HALF (RANKS * AREA)
+
 struct packet {
     int from, to; /* ranks */
     struct ftc_large_tag tag;
@@ -49,7 +54,7 @@ struct net {
     struct rank of[RANKS];
     struct ftc_large_nodes nodes; /* areas NULL: the ranks share no memory */
     int first_ranks[RANKS + 1];
-    _Alignas(64) unsigned char area[RANKS][2 * ELEMENTS * BLOCK + 64];
+    _Alignas(64) unsigned char area[RANKS][AREA + 2 * HALF];
     struct packet packet[MESSAGES];
     int packets, combined;
     size_t sent[RANKS][RANKS]; /* bytes of values */

@@ -15,7 +15,7 @@ START_TEST(an_allreduce_gives_every_rank_the_same_sum)
             net->random.state += (uint64_t)(i * RANKS + ranks);
             net_fail_some(net, 0);
             if (i % 4 > 0)
-                net_draw_nodes(net, i % 4 == 1 ? 300 : sizeof(net->area[0]));
+                net_draw_nodes(net, i % 4 == 1 ? 320 : AREA);
             net_call(net, FTC_CALL_ALLREDUCE, -1, size);
             net_run_drawn(net);
             for (int p = 0; p < net->places; p++) {
@@ -39,7 +39,7 @@ START_TEST(a_reduce_gives_the_root_the_sum)
         size_t size = (size_t)test_random_between(&net->random, 1, i % 5 == 0 ? 4 : ELEMENTS);
         net_fail_some(net, root);
         if (i % 4 > 0)
-            net_draw_nodes(net, sizeof(net->area[0]));
+            net_draw_nodes(net, AREA);
         net_call(net, FTC_CALL_REDUCE, root, size);
         net_run_drawn(net);
         net_finish(net, root, result);
@@ -61,7 +61,7 @@ START_TEST(a_broadcast_gives_all_the_value_of_the_root)
         size_t size = (size_t)test_random_between(&net->random, 1, i % 5 == 0 ? 4 : ELEMENTS);
         net_fail_some(net, root);
         if (i % 4 > 0)
-            net_draw_nodes(net, sizeof(net->area[0]));
+            net_draw_nodes(net, AREA);
         net_call(net, FTC_CALL_BCAST, root, size);
         net_run_drawn(net);
         for (int p = 0; p < net->places; p++) {
@@ -85,7 +85,7 @@ START_TEST(a_reduce_scatter_gives_each_rank_its_slice)
         net->random.state += (uint64_t)i;
         net_fail_some(net, 0);
         if (i % 3 > 0)
-            net_draw_nodes(net, sizeof(net->area[0]));
+            net_draw_nodes(net, AREA);
         net_call(net, FTC_CALL_REDUCE_SCATTER, -1, size);
         if (i % 2 == 0)
             net_draw_parts(net, 0, 0, size);
@@ -124,6 +124,8 @@ START_TEST(contributions_of_any_size_are_gathered)
         struct net *net = net_new(ranks);
         net->random.state += (uint64_t)i;
         net_fail_some(net, root);
+        if (i % 4 > 0)
+            net_draw_nodes(net, i % 8 == 1 ? 320 : AREA);
         net_call(net, all ? FTC_CALL_ALLGATHER : FTC_CALL_GATHER, all ? -1 : root, ELEMENTS);
         for (int r = 0; r < ranks; r++)
             net->of[r].call.input_size =
@@ -322,14 +324,15 @@ START_TEST(a_node_sends_what_one_rank_would)
     } rows[] = {{FTC_CALL_ALLREDUCE, -1, 2 * 3},
                 {FTC_CALL_REDUCE, 3, 4},
                 {FTC_CALL_BCAST, 3, 4},
-                {FTC_CALL_REDUCE_SCATTER, -1, 3}};
+                {FTC_CALL_REDUCE_SCATTER, -1, 3},
+                {FTC_CALL_ALLGATHER, -1, 2 * 3 * 4}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct net *net = net_new(8);
         net_call(net, rows[i].kind, rows[i].root, ELEMENTS);
         for (int node = 0; node <= 4; node++)
             net->first_ranks[node] = 2 * node;
-        net_share_memory(net, sizeof(net->area[0]));
+        net_share_memory(net, AREA);
         net_create(net, 1, 30);
         net_run(net);
         ck_assert_uint_eq(sent_by_a_node(net, 2), rows[i].quarters);
