@@ -22,7 +22,8 @@
     X(GREET_NEIGHBOURS, "nobody is greeted but neighbours in the ring")                            \
     X(COUNT_NOT_DUE, "rounds count in which no greeting of a node was due")                        \
     X(NAME_UNANSWERED, "a beat names nodes whose echo has not come")                               \
-    X(NO_ADOPTION, "a node that gets no beat from its parent gets none at all")
+    X(NO_ADOPTION, "a node that gets no beat from its parent gets none at all")                    \
+    X(ONE_WAY_UP, "a node whose echoes are lost on their way up does not try another way")
 
 enum ftc_lease_mutation {
     FTC_LEASE_MUTATION_NONE,

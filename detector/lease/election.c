@@ -54,7 +54,7 @@ static void ask(struct ftc_lease *l, bool probing, uint64_t now_ns)
     l->role = ASKING;
     l->probing = probing;
     l->asked_ns = l->sent_ns = now_ns;
-    l->relay.owed = false;
+    l->relay.owed = l->relay.again = false;
     if (!probing)
         l->asked_term = (l->asked_term > l->term ? l->asked_term : l->term) + 1;
     for (int i = 0; i < l->set.nodes; i++)

@@ -26,6 +26,11 @@ struct relay {
     struct ftc_lease_box echo; /* `nodes` and `pair` are those of the echo, the rest is empty */
     int pairs;
     int parent;             /* the beat came from there; -1: none has come in this term */
+    int second;             /* it came from there, too, and this node is unnamed; -1: it did not */
+    bool grants;            /* the names of the beat grant leases */
+    bool again;             /* the echo must still be sent to `second` */
+    uint64_t named_ns;      /* since when this node is unnamed: rule 1 */
+    uint64_t asked_ns;      /* when it last asked since it is unnamed; 0: it has not */
     struct ftc_set waiting; /* nodes that got the beat from here and have not answered */
     /* Nodes that have asked for beats: since adopted_ns, and in the T/2 before it. */
     struct ftc_set adopted[2];

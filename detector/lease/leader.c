@@ -69,8 +69,7 @@ static void name_answers(struct ftc_lease *l, struct ftc_lease_box *beat)
 {
     for (int i = 0; i < FTC_LEASE_LAGS; i++)
         ftc_set_clear(&beat->named[i]);
-    for (int i = ftc_set_next(&beat->nodes, 0); i >= 0 && l->grants;
-         i = ftc_set_next(&beat->nodes, i + 1)) {
+    for (int i = ftc_set_next(&beat->nodes, 0); i >= 0; i = ftc_set_next(&beat->nodes, i + 1)) {
         uint32_t echoed = FTC_LEASE_MUTATED(NAME_UNANSWERED) ? l->beat : l->peer[i].echoed,
                  lag = l->beat - echoed;
         if (i != l->set.self && l->peer[i].answered && lag < FTC_LEASE_LAGS)
@@ -95,6 +94,7 @@ static void send_beat(struct ftc_lease *l, uint64_t now_ns)
     ftc_set_copy(&beat->declared, &l->declared);
     ftc_set_copy(&beat->silent, &l->silent);
     name_answers(l, beat);
+    l->relay.grants = l->grants;
     ftc_lease_note(l, l->beat + 1, now_ns);
     l->sent_ns = now_ns;
     for (int i = ftc_set_next(&l->refused, 0); i >= 0; i = ftc_set_next(&l->refused, i + 1))

@@ -67,6 +67,7 @@ struct ftc_lease_message {
     const struct ftc_set *nodes;  /* BEAT: the nodes of its tree. ECHO: those that answer */
     /* BEAT: FTC_LEASE_LAGS sets. named[i] has the nodes whose latest echo is of beat - 1 - i. */
     const struct ftc_set *named;
+    bool grants;                       /* BEAT: the names grant leases (rule 2) */
     const struct ftc_lease_pair *pair; /* ECHO */
     int pairs;
 };

@@ -17,7 +17,8 @@ static struct ftc_lease_message regular(const struct ftc_lease *l)
                                       .declared = &beat->declared,
                                       .silent = &beat->silent,
                                       .nodes = &beat->nodes,
-                                      .named = beat->named};
+                                      .named = beat->named,
+                                      .grants = l->relay.grants};
 }
 
 static struct ftc_lease_message greeting(const struct ftc_lease *l, int to)
@@ -62,6 +63,10 @@ static int next_message(struct ftc_lease *l, struct ftc_lease_message *message)
         l->reply_to = -1;
     } else if ((to = take_first(&l->pending)) >= 0) {
         *message = regular(l);
+    } else if (l->relay.again && (!l->relay.owed || l->relay.ready)) {
+        *message = echo(l);
+        to = l->relay.second;
+        l->relay.again = false;
     } else if (l->relay.owed && l->relay.ready) {
         *message = echo(l);
         to = l->relay.parent;

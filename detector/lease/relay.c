@@ -77,6 +77,14 @@ static void copy_beat(struct ftc_lease_box *box, const struct ftc_lease_message 
         ftc_set_copy(&box->named[i], &message->named[i]);
 }
 
+static void name(struct relay *r, uint64_t since_ns)
+{
+    if (since_ns <= r->named_ns)
+        return;
+    r->named_ns = since_ns;
+    r->asked_ns = 0;
+}
+
 /* Rule 4: the echo of an earlier beat has come to the leader. The lease runs from the time when
  * that beat came here, which is before the echo was sent. */
 static void take_grant(struct ftc_lease *l, const struct ftc_lease_message *message,
@@ -86,7 +94,10 @@ static void take_grant(struct ftc_lease *l, const struct ftc_lease_message *mess
         uint64_t came = ftc_set_has(&message->named[lag], l->set.self)
                             ? ftc_lease_noted(l, message->beat - 1 - lag)
                             : 0;
-        if (came != 0)
+        if (came == 0)
+            continue;
+        name(&l->relay, came);
+        if (message->grants)
             ftc_lease_extend(l, (FTC_LEASE_MUTATED(FROM_RECEIPT) ? now_ns : came) + l->lease_ns);
     }
 }
@@ -102,6 +113,8 @@ static void begin_echo(struct ftc_lease *l, uint64_t now_ns)
          i = ftc_set_next(&l->apart.unheard, i + 1))
         r->echo.pair[r->pairs++] = (struct ftc_lease_pair){l->set.self, i};
     r->owed = true;
+    r->second = -1;
+    r->again = false;
     r->ready = ftc_set_empty(&r->waiting);
     r->due_ns = now_ns + l->set.period_ns / 4;
 }
@@ -122,11 +135,25 @@ static bool can_follow(struct ftc_lease *l, const struct ftc_lease_message *mess
     return false;
 }
 
-/* It has come from another node before. The sender need not wait for an answer. */
-static void answer_again(struct ftc_lease *l, int from, const struct ftc_lease_message *message)
+/* Rule 1, "No name". */
+static bool is_unnamed(const struct ftc_lease *l, uint64_t periods, uint64_t now_ns)
+{
+    return now_ns - l->relay.named_ns >= periods * l->set.period_ns &&
+           !FTC_LEASE_MUTATED(ONE_WAY_UP);
+}
+
+/* It has come from another node before. The sender need not wait for an answer, unless the echo has
+ * to go up by this way, too. */
+static void answer_again(struct ftc_lease *l, int from, const struct ftc_lease_message *message,
+                         uint64_t now_ns)
 {
     const struct ftc_set *none = &l->relay.echo.declared;
 
+    if (message->beat == l->beat && l->role == FOLLOWER && is_unnamed(l, 2, now_ns)) {
+        l->relay.second = from;
+        l->relay.again = true;
+        return;
+    }
     l->reply_to = from;
     l->reply = (struct ftc_lease_message){.kind = FTC_LEASE_ECHO,
                                           .term = l->term,
@@ -134,6 +161,21 @@ static void answer_again(struct ftc_lease *l, int from, const struct ftc_lease_m
                                           .refused = none,
                                           .declared = none,
                                           .nodes = none};
+}
+
+/* The beats come, and the echoes are lost on their way up. The parent of the parent is asked first,
+ * as in want(): so the leader is not asked by all that are below one bad way. */
+static void want_name(struct ftc_lease *l, uint64_t now_ns)
+{
+    struct relay *r = &l->relay;
+    int parent = parent_of(l, l->set.self), above = parent >= 0 ? parent_of(l, parent) : -1;
+
+    if (above < 0 || !is_unnamed(l, 4, now_ns) ||
+        (r->asked_ns != 0 && now_ns - r->asked_ns < 3 * l->set.period_ns / 2))
+        return;
+    l->reply_to = r->asked_ns == 0 ? above : l->leader;
+    l->reply = (struct ftc_lease_message){.kind = FTC_LEASE_WANT, .term = l->term, .beat = l->beat};
+    r->asked_ns = now_ns;
 }
 
 void ftc_lease_take_beat(struct ftc_lease *l, int from, const struct ftc_lease_message *message,
@@ -145,7 +187,7 @@ void ftc_lease_take_beat(struct ftc_lease *l, int from, const struct ftc_lease_m
         !can_follow(l, message))
         return;
     if (message->term == l->term && message->beat <= l->beat) {
-        answer_again(l, from, message);
+        answer_again(l, from, message, now_ns);
         return;
     }
     if (message->term > l->term)
@@ -156,13 +198,17 @@ void ftc_lease_take_beat(struct ftc_lease *l, int from, const struct ftc_lease_m
     r->parent = from;
     r->wants = 0;
     copy_beat(&r->beat, message);
+    r->grants = message->grants;
     l->recount |= ftc_set_unite(&l->refused, message->refused);
     ftc_set_unite(&l->declared, message->declared);
     ftc_set_unite(&l->silent, message->silent);
+    if (l->beat == 0)
+        name(r, now_ns);
     ftc_lease_note(l, message->beat, now_ns);
     take_grant(l, message, now_ns);
     ftc_lease_spread(l);
     begin_echo(l, now_ns);
+    want_name(l, now_ns);
 }
 
 /* --- echoes --- */
@@ -184,6 +230,11 @@ void ftc_lease_take_echo(struct ftc_lease *l, int from, const struct ftc_lease_m
     if (message->beat == l->beat && r->owed) {
         gather(r, message);
     } else if (!ftc_set_empty(message->nodes) && r->parent >= 0 && r->parent != from) {
+        if (message->beat == l->beat && r->second >= 0 && r->second != from &&
+            !ftc_set_subset(message->nodes, &r->echo.nodes)) {
+            gather(r, message);
+            r->again = true;
+        }
         l->reply = *message;
         l->reply_to = r->parent;
     }
@@ -200,7 +251,7 @@ void ftc_lease_take_want(struct ftc_lease *l, int from, const struct ftc_lease_m
         from == l->leader || FTC_LEASE_MUTATED(NO_ADOPTION))
         return;
     ftc_set_add(&r->adopted[0], from);
-    if (l->beat == 0 || (message->term == l->term && message->beat >= l->beat))
+    if (l->beat == 0 || (message->term == l->term && message->beat > l->beat))
         return;
     ftc_set_add(&l->pending, from);
     if (r->owed && !r->ready)

@@ -11,8 +11,8 @@ void ftc_lease_begin_term(struct ftc_lease *l, uint64_t term, int leader)
     l->beat = 0;
     for (int i = 0; i < FTC_LEASE_NOTED; i++)
         l->noted_ns[i] = 0;
-    l->relay.parent = -1;
-    l->relay.owed = l->relay.ready = false;
+    l->relay.parent = l->relay.second = -1;
+    l->relay.owed = l->relay.ready = l->relay.again = false;
     l->relay.wants = 0;
 }
 
@@ -37,7 +37,7 @@ void ftc_lease_fence(struct ftc_lease *l)
     l->fenced = true;
     ftc_set_clear(&l->pending);
     ftc_set_clear(&l->apart.greet);
-    l->relay.owed = false;
+    l->relay.owed = l->relay.again = false;
     l->reply_to = -1;
 }
 

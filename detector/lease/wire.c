@@ -1,7 +1,7 @@
 /* Messages of leases as bytes (base/wire.h):
  *
  *   u8 kind | u64 term | u32 leader | u32 beat | u32 rounds | set refused | set declared
- *   BEAT:  set silent | set nodes | FTC_LEASE_LAGS sets named
+ *   BEAT:  u8 grants | set silent | set nodes | FTC_LEASE_LAGS sets named
  *   ECHO:  set nodes | u32 pairs | pairs times (u32 node | u32 unheard)
  */
 #include "base/wire.h"
@@ -53,7 +53,8 @@ size_t ftc_lease_size(const struct ftc_lease_message *message)
         HEAD_BYTES + ftc_wire_set_size(message->refused) + ftc_wire_set_size(message->declared);
 
     if (message->kind == FTC_LEASE_BEAT) {
-        size += ftc_wire_set_size(message->silent) + ftc_wire_set_size(message->nodes);
+        size += sizeof(uint8_t) + ftc_wire_set_size(message->silent) +
+                ftc_wire_set_size(message->nodes);
         for (int i = 0; i < FTC_LEASE_LAGS; i++)
             size += ftc_wire_set_size(&message->named[i]);
     }
@@ -65,6 +66,7 @@ size_t ftc_lease_size(const struct ftc_lease_message *message)
 
 static void write_beat(struct ftc_writer *w, const struct ftc_lease_message *message)
 {
+    ftc_write_u8(w, message->grants);
     ftc_write_set(w, message->silent);
     ftc_write_set(w, message->nodes);
     for (int i = 0; i < FTC_LEASE_LAGS; i++)
@@ -106,8 +108,10 @@ static bool is_node(const struct ftc_lease_box *box, uint32_t node)
     return node < (uint32_t)box->refused.size;
 }
 
-static void read_beat(struct ftc_reader *r, struct ftc_lease_box *box)
+static void read_beat(struct ftc_reader *r, struct ftc_lease_message *message,
+                      struct ftc_lease_box *box)
 {
+    message->grants = ftc_read_u8(r) != 0;
     ftc_read_set(r, &box->silent);
     ftc_read_set(r, &box->nodes);
     for (int i = 0; i < FTC_LEASE_LAGS; i++)
@@ -160,7 +164,7 @@ int ftc_lease_decode(struct ftc_lease_message *message, struct ftc_lease_box *bo
     ftc_read_set(&r, &box->refused);
     ftc_read_set(&r, &box->declared);
     if (kind == FTC_LEASE_BEAT)
-        read_beat(&r, box);
+        read_beat(&r, message, box);
     if (kind == FTC_LEASE_ECHO)
         fits = read_echo(&r, message, box);
     if (!fits || r.failed || r.used != size || !sound(message, box))

@@ -89,6 +89,7 @@ static void publish(struct ftc_world *w, int node)
     if (leads != n->leads)
         ftc_world_say(w, leads ? "agent %d leads" : "agent %d leads no more", node);
     n->leads = leads;
+    ftc_judge_leads(w, node);
     for (int r = w->story->first[node]; first && n->until_ns != 0 && r < w->story->first[node + 1];
          r++)
         ftc_world_plan(w, w->now_ns + ftc_world_below(w, w->story->think_ns), FTC_WORLD_CALL,
@@ -131,6 +132,7 @@ static void declare(struct ftc_world *w, int node, int other)
 static void end_node(struct ftc_world *w, int node)
 {
     ftc_world_say(w, "agent %d has lost: it ends its ranks and itself", node);
+    ftc_judge_ends(w, node);
     w->sums->fenced += !w->node[node].fenced;
     w->node[node].fenced = true;
     for (int r = w->story->first[node]; r < w->story->first[node + 1]; r++) {

@@ -64,6 +64,39 @@ void ftc_judge_refuses(struct ftc_world *w, int by, int node)
                            node);
 }
 
+/* Rule 2, by the lease of the leader: it ends L after the beat that backs the leader was sent. */
+void ftc_judge_leads(struct ftc_world *w, int node)
+{
+    struct ftc_world_node *n = &w->node[node];
+    uint64_t least = ftc_world_clock(w, node) + FTC_NODES_TIMEOUT / 2 - FTC_NODES_TIMEOUT / 5;
+
+    if (n->resigned || ftc_lease_leader(n->lease) != node || n->until_ns < least)
+        n->backed_ns = 0;
+    else if (n->backed_ns == 0)
+        n->backed_ns = w->now_ns;
+}
+
+/* Has the leader had the time to renew the lease of the node? */
+static bool keeps(const struct ftc_world *w, int leader, int node)
+{
+    const struct ftc_world_node *l = &w->node[leader];
+
+    return leader != node && ftc_world_runs(w, leader) && l->backed_ns != 0 &&
+           w->now_ns - l->backed_ns >= FTC_NODES_TIMEOUT / 2 && !l->away[node] &&
+           !w->node[node].refused[leader];
+}
+
+void ftc_judge_ends(struct ftc_world *w, int node)
+{
+    for (int i = 0; i < w->nodes && !w->node[node].disturbed && w->story->delay_ns <= PROMPT_NS;
+         i++)
+        if (keeps(w, i, node))
+            ftc_ledger_violate(
+                w->ledger,
+                "node %d, to which nothing has happened, ends, though leader %d is backed", node,
+                i);
+}
+
 /* --- the end --- */
 
 static bool connected(const struct ftc_world *w, int a, int b)

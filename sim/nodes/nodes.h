@@ -8,6 +8,7 @@
  * - a rank that may still return from a call, or is still heard, is not declared failed;
  * - a node that lost ends;
  * - a quorum whose nodes can talk goes on and finishes;
+ * - a node to which nothing has happened does not end while a backed leader can renew its lease;
  * - no rank hangs.
  *
  * A run follows from its seed and frame alone, bit for bit.

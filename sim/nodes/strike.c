@@ -16,7 +16,7 @@ static void disturb(struct ftc_world *w, int node)
 static void part(struct ftc_world *w)
 {
     for (int i = 0; i < w->nodes; i++)
-        if (w->story->apart[i] != 0)
+        if (w->story->apart[i] != 0 || w->story->side != 0)
             disturb(w, i);
 }
 
@@ -121,6 +121,8 @@ static void strike_process(struct ftc_world *w, const struct ftc_nodes_strike *s
                       a, (double)s->span_ns / 1e9);
     if (s->kind != FTC_NODES_PAUSE_RANK && s->kind != FTC_NODES_KILL_RANK)
         disturb(w, a);
+    if (s->kind == FTC_NODES_PAUSE_AGENT || s->kind == FTC_NODES_PAUSE_HOST)
+        w->node[a].backed_ns = 0;
     if (s->kind == FTC_NODES_PAUSE_RANK)
         ftc_world_pause(w, ftc_rank_actor(w, a), s->span_ns);
     else if (s->kind == FTC_NODES_PAUSE_AGENT)

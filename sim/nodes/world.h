@@ -57,6 +57,7 @@ struct ftc_world_node {
     uint64_t tick_ns; /* when it will look at its lease; 0: that is not planned */
     /* for the judge only */
     bool declared, disturbed;
+    uint64_t backed_ns; /* since when it leads, is backed and was not paused; 0: it is not */
 };
 
 struct ftc_world_rank {
@@ -169,6 +170,9 @@ void ftc_strike_calm(struct ftc_world *w);
 bool ftc_judge_up(const struct ftc_world *w, int node);
 void ftc_judge_declares(struct ftc_world *w, int by, int node);
 void ftc_judge_refuses(struct ftc_world *w, int by, int node);
+void ftc_judge_ends(struct ftc_world *w, int node); /* the node ends itself */
+/* Call this when the lease of a node has changed. */
+void ftc_judge_leads(struct ftc_world *w, int node);
 void ftc_judge_calm(struct ftc_world *w);
 void ftc_judge_lost(struct ftc_world *w);
 void ftc_judge_end(struct ftc_world *w);

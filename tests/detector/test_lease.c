@@ -168,6 +168,17 @@ START_TEST(a_node_that_seldom_greets_is_not_unheard)
 }
 END_TEST
 
+/* Rule 1, "No name": the four nodes below node 1 hear its beats, and their echoes stop there. */
+START_TEST(a_node_that_cannot_answer_the_leader_takes_nobody_below_with_it)
+{
+    struct lease_net *net = warm(LEASE_NODES, _i);
+    lease_net_cut(net, 1, 0, true);
+    lease_net_run(net, 3 * LEASE_TIMEOUT);
+    expect_only(net, LEASE_NODES, ((1u << LEASE_NODES) - 1) & ~(1u << 1));
+    lease_net_free(net);
+}
+END_TEST
+
 START_TEST(it_suffices_that_one_does_not_hear_the_other)
 {
     struct lease_net *net = warm(4, _i);
@@ -341,6 +352,8 @@ int main(void)
     tcase_add_loop_test(tcase, of_two_that_cannot_reach_each_other_the_higher_one_goes, 0, 5);
     tcase_add_loop_test(tcase, of_two_that_seldom_greet_each_other_one_goes, 0, 5);
     tcase_add_loop_test(tcase, a_node_that_seldom_greets_is_not_unheard, 0, 7);
+    tcase_add_loop_test(tcase, a_node_that_cannot_answer_the_leader_takes_nobody_below_with_it, 0,
+                        6);
     tcase_add_loop_test(tcase, it_suffices_that_one_does_not_hear_the_other, 0, 6);
     tcase_add_loop_test(tcase, nodes_whose_ranks_cannot_reach_each_other_are_apart, 0, 5);
     tcase_add_loop_test(tcase, ranks_that_reach_each_other_again_cost_nobody, 0, 5);

@@ -10,7 +10,7 @@ static int granted(struct ftc_lease *lease, int node)
     while (ftc_lease_next_output(lease, &output))
         if (output.kind == FTC_LEASE_SEND && output.node == node &&
             output.message.kind == FTC_LEASE_BEAT)
-            named = ftc_set_has(&output.message.named[0], node);
+            named = output.message.grants && ftc_set_has(&output.message.named[0], node);
     return named;
 }
 
