@@ -91,7 +91,8 @@ int ftc_member_deliver_kept_word(struct ftc_member *m, struct ftc_operation *op)
     if (decision == NULL)
         return 0;
     m->word = NULL;
-    int rc = ftc_member_deliver_word(m, op, decision);
+    int rc =
+        ftc_decision_fits(op, decision) ? ftc_member_deliver_word(m, op, decision) : FTC_ERR_PROTO;
     ftc_decision_unref(decision);
     return rc;
 }

@@ -61,9 +61,14 @@ void ftc_large_grid_close(struct ftc_large_grid *grid)
 
 int ftc_large_grid_row_of(const struct ftc_large_grid *grid, int place)
 {
-    int row = 0;
+    int row = 0, end = grid->rows;
 
-    while (grid->first[row + 1] <= place)
-        row++;
+    while (end - row > 1) {
+        int middle = row + (end - row) / 2;
+        if (grid->first[middle] <= place)
+            row = middle;
+        else
+            end = middle;
+    }
     return row;
 }

@@ -48,6 +48,7 @@ struct ftc_large {
     const struct ftc_large_nodes *nodes;
     enum ftc_large_state state;
     int attempt; /* number of the attempt in this call, from 0 */
+    bool half; /* which half of the areas it uses: attempts take turns (nodes.md, "Large values") */
     uint64_t op;
     struct ftc_epoch epoch;
     /* rank[i]: the i-th one of the exchange; place[r]: of rank r, or -1. Both are made by the first
@@ -397,7 +398,7 @@ static int create_exchange(struct ftc_large *large)
                                                    .places = large->places,
                                                    .rank = large->rank,
                                                    .nodes = large->nodes,
-                                                   .half = large->counters.attempts % 2 != 0,
+                                                   .half = large->half,
                                                    .element = large->element,
                                                    .block_least = large->set.block_least,
                                                    .block_most = large->set.block_most,
@@ -435,6 +436,7 @@ int ftc_large_start(struct ftc_large *large, const struct ftc_large_now *now,
     large->op = now->op;
     large->epoch = now->epoch;
     large->counters.attempts++;
+    large->half = !large->half;
     place_ranks(large, agreed, known);
     if (has_no_root(large)) {
         large->state = FTC_LARGE_TORN;

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "collectives/large/grid.h"
 #include "collectives/large/internal.h"
 #include "collectives/large/mutation.h"
@@ -30,6 +31,9 @@
 struct ftc_ring_gather {
     struct ftc_large_exchange base;
     struct ftc_large_grid grid;
+    /* Of column c, before[c * (rows + 1) + r] contributions of the rows before r come to this node:
+     * those of its own row do not. NULL: this row shares no memory. */
+    int *before;
     int missing;                    /* contributions that are not all here */
     struct ftc_large_blocks from[]; /* the contribution of each place but this one */
 };
@@ -82,12 +86,43 @@ static size_t area_size(const struct ftc_ring_gather *ring)
     return slots * slot_size(ring);
 }
 
-static size_t half_offset(const struct ftc_ring_gather *ring)
+static int count_before(struct ftc_ring_gather *ring)
 {
-    const struct ftc_large_exchange_settings *set = &ring->base.set;
-    bool other = set->half && !FTC_LARGE_MUTATED(ONE_HALF);
+    const struct ftc_large_grid *grid = &ring->grid;
+    int *before = calloc((size_t)grid->columns * ((size_t)grid->rows + 1), sizeof(*before));
 
-    return set->nodes->room + (other ? set->nodes->apart : 0);
+    ring->before = before;
+    if (before == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a large value among %d ranks",
+                             ring->base.set.places);
+    for (int column = 0; column < grid->columns; column++, before += grid->rows + 1)
+        for (int row = 0; row < grid->rows; row++) {
+            int members = grid->first[row + 1] - grid->first[row];
+            before[row + 1] =
+                before[row] + (row == grid->row ? 0 : (members - 1 - column) / grid->columns + 1);
+        }
+    return FTC_SUCCESS;
+}
+
+static size_t half_offset(const struct ftc_ring_gather *ring, bool other)
+{
+    const struct ftc_large_nodes *nodes = ring->base.set.nodes;
+
+    return nodes->room + (other && !FTC_LARGE_MUTATED(ONE_HALF) ? nodes->apart : 0);
+}
+
+/* Both halves at once, so that no later attempt fails for lack of memory. */
+static int reserve_halves(const struct ftc_ring_gather *ring)
+{
+    const struct ftc_large_nodes *nodes = ring->base.set.nodes;
+    const struct ftc_large_grid *grid = &ring->grid;
+    int others = grid->column < grid->columns
+                     ? ring->before[grid->column * (grid->rows + 1) + grid->rows]
+                     : 0;
+    size_t size = ((size_t)others + 1) * slot_size(ring);
+    int rc = nodes->reserve(nodes->arg, half_offset(ring, false), size);
+
+    return rc == FTC_SUCCESS ? nodes->reserve(nodes->arg, half_offset(ring, true), size) : rc;
 }
 
 /* Where the contribution of a place lies in the area of the member of this row that has it: its own
@@ -100,13 +135,10 @@ static unsigned char *slot(const struct ftc_ring_gather *ring, int member, int p
     int row = ftc_large_grid_row_of(grid, place), number = 0;
 
     if (row != grid->row)
-        number = 1 + (place - grid->first[row]) / grid->columns;
-    for (int other = 0; other < row && row != grid->row; other++)
-        if (other != grid->row)
-            number +=
-                (grid->first[other + 1] - grid->first[other] - 1 - member) / grid->columns + 1;
+        number = 1 + ring->before[member * (grid->rows + 1) + row] +
+                 (place - grid->first[row]) / grid->columns;
     return set->nodes->areas + (size_t)(rank - set->nodes->lowest) * set->nodes->stride +
-           half_offset(ring) + (size_t)number * slot_size(ring);
+           half_offset(ring, set->half) + (size_t)number * slot_size(ring);
 }
 
 /* --- life --- */
@@ -121,9 +153,9 @@ static int open_grid(struct ftc_ring_gather *ring)
         return rc;
     if (area_size(ring) > set->nodes->apart)
         return ftc_large_grid_open(&ring->grid, set, true);
-    return ring->grid.members > 1
-               ? set->nodes->reserve(set->nodes->arg, half_offset(ring), area_size(ring))
-               : rc;
+    if (ring->grid.members > 1)
+        rc = count_before(ring);
+    return rc == FTC_SUCCESS && ring->before != NULL ? reserve_halves(ring) : rc;
 }
 
 static int create(struct ftc_large_exchange **out,
@@ -145,6 +177,7 @@ static void destroy(struct ftc_large_exchange *exchange)
 
     for (int place = 0; place < exchange->set.places; place++)
         ftc_large_blocks_close(&ring->from[place]);
+    free(ring->before);
     ftc_large_grid_close(&ring->grid);
 }
 

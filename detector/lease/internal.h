@@ -15,6 +15,7 @@ struct peer {
     bool answered;          /* it has voted, or echoed a beat, in this term */
     uint32_t echoed;        /* the latest beat that it has echoed; 0: it has voted */
     uint64_t heard_ns;      /* when its last echo came */
+    uint32_t granted;       /* the first beat that grants it a lease; 0: none has */
     uint32_t refused_since; /* the first beat that says that it is refused; 0: none has */
     bool votes;             /* for this node, in the term that this node asks for */
     uint64_t voted_ns;      /* when that vote, or the answer to a probe, came */

@@ -72,8 +72,11 @@ static void name_answers(struct ftc_lease *l, struct ftc_lease_box *beat)
     for (int i = ftc_set_next(&beat->nodes, 0); i >= 0; i = ftc_set_next(&beat->nodes, i + 1)) {
         uint32_t echoed = FTC_LEASE_MUTATED(NAME_UNANSWERED) ? l->beat : l->peer[i].echoed,
                  lag = l->beat - echoed;
-        if (i != l->set.self && l->peer[i].answered && lag < FTC_LEASE_LAGS)
-            ftc_set_add(&beat->named[lag], i);
+        if (i == l->set.self || !l->peer[i].answered || lag >= FTC_LEASE_LAGS)
+            continue;
+        ftc_set_add(&beat->named[lag], i);
+        if (l->grants && l->peer[i].granted == 0)
+            l->peer[i].granted = l->beat + 1;
     }
 }
 
@@ -87,7 +90,7 @@ static void send_beat(struct ftc_lease *l, uint64_t now_ns)
 {
     struct ftc_lease_box *beat = &l->relay.beat;
 
-    l->awaits = false;
+    l->awaits = l->awaits && !l->grants;
     ftc_set_copy(&beat->nodes, &l->base);
     ftc_set_subtract(&beat->nodes, &l->refused);
     ftc_set_copy(&beat->refused, &l->refused);
@@ -116,7 +119,7 @@ void ftc_lease_lead(struct ftc_lease *l, bool proven, uint64_t backed_ns, uint64
         peer->heard_ns = peer->heard_ns > l->beat_ns ? peer->heard_ns : l->beat_ns;
         /* A vote counts as an echo, so that the first beat can grant a lease. */
         peer->answered = peer->votes;
-        peer->echoed = peer->refused_since = 0;
+        peer->echoed = peer->refused_since = peer->granted = 0;
     }
     ftc_apart_lead(&l->apart, now_ns);
     send_beat(l, now_ns);
@@ -164,17 +167,21 @@ void ftc_lease_count_echo(struct ftc_lease *l, const struct ftc_lease_message *m
     ftc_lease_tick_leader(l, now_ns);
 }
 
+/* A node that has echoed the first beat that grants it a lease has got it. */
 bool ftc_lease_awaited(const struct ftc_lease *lease, uint64_t now_ns)
 {
     const struct ftc_set *base = &lease->base;
 
     if (lease->fenced || lease->role != LEADER || !lease->grants)
         return false;
-    for (int i = ftc_set_next(base, 0); i >= 0; i = ftc_set_next(base, i + 1))
-        if (i != lease->set.self && !ftc_set_has(&lease->refused, i) && !lease->peer[i].answered &&
-            now_ns - lease->peer[i].heard_ns < lease->lease_ns)
+    for (int i = ftc_set_next(base, 0); i >= 0; i = ftc_set_next(base, i + 1)) {
+        const struct peer *peer = &lease->peer[i];
+        bool silent = now_ns - peer->heard_ns >= lease->lease_ns;
+        if (i != lease->set.self && !ftc_set_has(&lease->refused, i) && !silent &&
+            (peer->granted == 0 || peer->echoed < peer->granted))
             return true;
-    return lease->awaits;
+    }
+    return false;
 }
 
 /* --- rules 6, 7, 8 --- */

@@ -120,8 +120,8 @@ void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns);
  * the lease takes part in nothing from now on, and there is no FENCE; an agent calls this when none
  * of its ranks is left, before it tells anybody of the last exit. */
 void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns);
-/* Rule 4: do nodes wait for a lease that only this node can give? Then it must not leave yet. False
- * after T/2 at the latest, if it is asked after each tick. */
+/* Rule 4: do nodes wait for a lease that only this node can give? Then it must not leave yet. A
+ * node that has been silent for T/2 does not wait. */
 bool ftc_lease_awaited(const struct ftc_lease *lease, uint64_t now_ns);
 /* Rule 8. False: a rank of this node cannot connect to a rank of `node`. True: it can again. */
 void ftc_lease_reach(struct ftc_lease *lease, int node, bool reached);

@@ -215,9 +215,10 @@ void ftc_lease_take_beat(struct ftc_lease *l, int from, const struct ftc_lease_m
 
 static void gather(struct relay *r, const struct ftc_lease_message *message)
 {
-    ftc_set_unite(&r->echo.nodes, message->nodes);
     for (int i = 0; i < message->pairs && r->pairs < FTC_LEASE_PAIRS; i++)
-        r->echo.pair[r->pairs++] = message->pair[i];
+        if (!ftc_set_has(&r->echo.nodes, message->pair[i].node)) /* else they are here already */
+            r->echo.pair[r->pairs++] = message->pair[i];
+    ftc_set_unite(&r->echo.nodes, message->nodes);
 }
 
 /* An echo that comes when this node has sent its own goes on by itself. */

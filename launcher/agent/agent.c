@@ -413,16 +413,18 @@ static void leave_base(struct ftc_agent *agent)
 
 bool ftc_agent_leads_on(const struct ftc_agent *agent)
 {
-    return !agent->idle && !agent->apart && ftc_mirror_ended_here(&agent->mirror) &&
+    return !agent->idle && !agent->apart && !agent->fenced && !agent->ending &&
+           ftc_mirror_ended_here(&agent->mirror) &&
            ftc_lease_awaited(agent->lease, ftc_clock_now());
 }
 
 void ftc_agent_look(struct ftc_agent *agent)
 {
-    if (ftc_agent_leads_on(agent))
-        return;
-    leave_base(agent);
-    ftc_agent_tell(agent);
+    bool leads_on = ftc_agent_leads_on(agent);
+
+    if (!leads_on)
+        leave_base(agent);
+    ftc_agent_tell(agent, !leads_on);
 }
 
 static void set_due(struct ftc_agent *agent, bool more)
@@ -479,6 +481,7 @@ int ftc_agent_start(struct ftc_agent *agent, struct ev_loop *loop, const struct 
     agent->mirror = *mirror;
     agent->watcher = watcher;
     agent->loop = loop;
+    agent->shown = agent->meeting.node;
     ev_io_init(&agent->readable, on_readable, agent->links->ops->descriptor(agent->links), EV_READ);
     ev_prepare_init(&agent->before_sleep, on_before_sleep);
     ev_timer_init(&agent->due, on_due, 0., 0.);

@@ -56,7 +56,8 @@ struct ftc_agent {
     bool owes_seen;      /* some node is owed SEEN */
     bool apart;          /* cut off when a cut could do no harm any more: goes on by itself */
     bool fenced;
-    bool idle; /* all ranks of this node have ended: it takes part in no lease any more */
+    bool ending; /* the ranks of this node are being killed: it leads on for nobody */
+    bool idle;   /* all ranks of this node have ended: it takes part in no lease any more */
 
     /* Called from the loop. */
     void (*granted)(void *arg); /* the first lease has come, so ranks may start */
@@ -86,7 +87,7 @@ int ftc_agent_start(struct ftc_agent *agent, struct ev_loop *loop, const struct 
 void ftc_agent_fini(struct ftc_agent *agent);
 
 /* Tell the other agents what is new about the ranks of this node. If all of them have ended, the
- * node leaves its base first. An agent that must lead on tells nothing. */
+ * node leaves its base first. An agent that must lead on tells of no failure or end. */
 void ftc_agent_look(struct ftc_agent *agent);
 /* Look at the lease. Afterwards this node may be apart or fenced. */
 void ftc_agent_keep_lease(struct ftc_agent *agent);

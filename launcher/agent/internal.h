@@ -17,8 +17,8 @@ void ftc_agent_drop_node(struct ftc_agent *agent, int node);
 void ftc_agent_send(struct ftc_agent *agent, int node, const struct ftc_agent_message *message);
 void ftc_agent_send_buffer(struct ftc_agent *agent, int node, struct ftc_buffer *buffer);
 void ftc_agent_send_all(struct ftc_agent *agent, const struct ftc_agent_message *message);
-/* Tell the other agents what is new about the ranks of this node. */
-void ftc_agent_tell(struct ftc_agent *agent);
+/* Tell the others what is new about the ranks of this node. `ends`: failures and ends, too. */
+void ftc_agent_tell(struct ftc_agent *agent, bool ends);
 /* Rule 6. */
 void ftc_agent_refuse_node(struct ftc_agent *agent, int node);
 /* All ranks of the node have failed. It says nothing more. */

@@ -89,6 +89,7 @@ static void begin_to_leave(struct ftc_agent *agent, uint64_t now)
     ftc_agent_look(agent);
     ftc_agent_pass_news(agent);
     agent->leaving_ns = now;
+    ftc_tcp_acknowledge_after(agent->links, 0); /* others wait for it to end, too */
     left.number = ftc_notices_count(&agent->notices, agent->meeting.node);
     for (int node = 0; node < agent->meeting.nodes; node++)
         agent->awaited[node] = node != agent->meeting.node && !agent->gone[node];

@@ -9,10 +9,9 @@
 #include "launcher/agent/activity.h"
 #include "launcher/agent/internal.h"
 #include "launcher/counters.h"
+#include "node/segment/chain.h"
 
-#define SHOWN_PER_SECOND 256   /* ranks */
-#define SHOWN_BYTES      65536 /* of one message */
-#define SHOWN_NODES      8     /* nodes that are shown the ranks at a time */
+#define SHOWN_BYTES 65536 /* of one message */
 
 enum told { TOLD_JOINED = 1, TOLD_MARKED = 2, TOLD_FAILED = 4, TOLD_ENDED = 8, TOLD_ACCUSED = 16 };
 
@@ -56,8 +55,8 @@ static void tell_ended(struct ftc_agent *agent, int rank)
     ftc_agent_announce(agent, &message);
 }
 
-/* Tell each of these once, and in this order. */
-static void look_at(struct ftc_agent *agent, int rank)
+/* Tell each of these once, and in this order. `ends`: its failure and its end, too. */
+static void look_at(struct ftc_agent *agent, int rank, bool ends)
 {
     const struct ftc_process *process = &agent->mirror.ranks->at[rank];
     const struct ftc_standing *standing = ftc_segment_standing(agent->mirror.segment, rank);
@@ -74,22 +73,22 @@ static void look_at(struct ftc_agent *agent, int rank)
         ftc_agent_announce(agent,
                            &(struct ftc_agent_message){.kind = FTC_AGENT_MARKED, .rank = rank});
     }
-    if (process->failed && !(*told & TOLD_FAILED)) {
+    if (ends && process->failed && !(*told & TOLD_FAILED)) {
         *told |= TOLD_FAILED;
         tell_failed(agent, rank);
     }
-    if (process->ended && process->child_ended && !(*told & TOLD_ENDED)) {
+    if (ends && process->ended && process->child_ended && !(*told & TOLD_ENDED)) {
         *told |= TOLD_ENDED;
         tell_ended(agent, rank);
     }
 }
 
-void ftc_agent_tell(struct ftc_agent *agent)
+void ftc_agent_tell(struct ftc_agent *agent, bool ends)
 {
     int count, first = ftc_segment_local(agent->mirror.segment, &count);
 
     for (int rank = first; rank < first + count; rank++)
-        look_at(agent, rank);
+        look_at(agent, rank, ends);
 }
 
 /* All messages of one time go to the same nodes: the next ones in the ring behind `before`. */
@@ -102,7 +101,7 @@ static void send_activities(struct ftc_agent *agent, const struct ftc_writer *w,
     int nodes = agent->meeting.nodes, sent = 0;
 
     agent->shown = before;
-    for (int step = 0; buffer != NULL && step < nodes && sent < SHOWN_NODES; step++) {
+    for (int step = 0; buffer != NULL && step < nodes && sent < FTC_SHOWN_NODES; step++) {
         agent->shown = (agent->shown + 1) % nodes;
         if (agent->shown == agent->meeting.node || agent->gone[agent->shown])
             continue;
@@ -136,15 +135,12 @@ static void show_ranks(struct ftc_agent *agent)
     free(w.data);
 }
 
-/* Show the ranks each second, to a few nodes in turn. Where a node has many ranks they are shown
- * less often, to keep the cost the same. */
 void ftc_agent_show(struct ftc_agent *agent)
 {
     uint64_t now = ftc_clock_now();
-    int count;
 
-    (void)ftc_segment_local(agent->mirror.segment, &count);
-    if (now - agent->shown_ns < (uint64_t)(1 + count / SHOWN_PER_SECOND) * FTC_NS_PER_S)
+    if (now - agent->shown_ns <
+        ftc_shown_every_ns(agent->mirror.ranks->count, agent->meeting.nodes))
         return;
     agent->shown_ns = now;
     show_ranks(agent);

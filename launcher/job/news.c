@@ -27,7 +27,7 @@ void ftc_job_end(struct ftc_job *job, int code)
 
 static void begin_end(struct ftc_job *job, int code)
 {
-    job->ending = true;
+    job->ending = job->agent.ending = true;
     job->exit_code = code;
     ev_idle_stop(job->loop, &job->spawner);
     ev_timer_start(job->loop, &job->check);

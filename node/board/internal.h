@@ -380,8 +380,8 @@ static inline bool ftc_board_same_call(const struct ftc_signature *a, const stru
 /* Is the data of a post with this offset inside the area of its rank? */
 static inline bool ftc_board_readable(const struct ftc_board *b, uint64_t offset)
 {
-    return b->bytes <= FTC_BOARD_LINE ||
-           (offset % 64 == 0 && offset <= FTC_BOARD_AREA && b->bytes <= FTC_BOARD_AREA - offset);
+    return b->bytes <= FTC_BOARD_LINE || (offset % 64 == 0 && offset <= FTC_BOARD_HALVES_OFFSET &&
+                                          b->bytes <= FTC_BOARD_HALVES_OFFSET - offset);
 }
 
 static inline bool ftc_board_fits(const struct ftc_board *b, const struct ftc_board_post *post)

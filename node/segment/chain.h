@@ -32,12 +32,22 @@ struct ftc_chain_link {
     bool deadlock; /* with `cycle`: it goes through several communicators, and stands */
 };
 
-/* The ranks of a job of several nodes are shown elsewhere so late, at most. There a wait stands
- * only if its call is that old. `passes`: it waits in a send or a receive. These have no numbers,
- * so only their age tells a long wait from several short ones. */
+#define FTC_SHOWN_NODES 8 /* a node shows its ranks to so many others at a time, in turn */
+
+/* How often a node does so: seldom where nodes have many ranks, to keep the cost the same. */
+static inline uint64_t ftc_shown_every_ns(int ranks, int nodes)
+{
+    return (1 + (uint64_t)(ranks / nodes) / 256) * FTC_NS_PER_S;
+}
+
+/* The ranks of a job of several nodes are shown elsewhere late: all nodes have had their turn, and
+ * the words take as long again. There a wait stands only if its call is that old. `passes`: it
+ * waits in a send or a receive. These have no numbers, so only their age tells a long wait from
+ * several short ones. */
 static inline uint64_t ftc_chain_least_age_ns(int ranks, int nodes, bool passes)
 {
-    uint64_t age_ns = nodes > 1 ? (2 + 2 * (uint64_t)ranks / 256) * FTC_NS_PER_S : 0;
+    uint64_t turns = nodes > 1 ? (uint64_t)(nodes - 2) / FTC_SHOWN_NODES + 1 : 0;
+    uint64_t age_ns = 2 * turns * ftc_shown_every_ns(ranks, nodes);
 
     return passes && age_ns == 0 ? FTC_NS_PER_S : age_ns;
 }

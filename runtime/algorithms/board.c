@@ -186,7 +186,7 @@ static int board_open(struct ftc_comm *comm)
         .rank = comm->rank,
         .share = comm->process->config.share,
         .spins = comm->process->patience.spins,
-        .yields = comm->process->patience.yields,
+        .yields = comm->process->patience.board_yields,
         .longest_ns = (uint64_t)comm->process->config.heartbeat_period_ms * FTC_NS_PER_MS,
         .light = comm->size <= comm->process->processors,
         .fenced_by_others =

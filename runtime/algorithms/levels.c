@@ -147,9 +147,14 @@ static void check_posts(struct ftc_comm *comm)
             ftc_posts_read(comm, FTC_LEVEL_POST, rank, &record);
 }
 
+/* The member looks at a value that it has from a word when the call is known. */
 static void decide(struct ftc_comm *comm, struct ftc_request *request, const struct ftc_call *call)
 {
-    if (!ftc_request_decide(comm, request, call))
+    bool called = ftc_request_decide(comm, request, call);
+
+    if (!called && request->status == FTC_ERR_PROTO)
+        ftc_posts_damaged(comm, "a decision word has a value that cannot be");
+    if (!called)
         ftc_progress_must(comm->process, request->status);
     ftc_algorithms_called(comm);
     ftc_comm_outputs(comm);

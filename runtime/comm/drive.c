@@ -465,6 +465,7 @@ static bool sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 }
 
 #define YIELDS_TO_NAP 1
+#define NAPS          40 /* so many in a row bring nothing before a rank looks at the sockets */
 #define NAP_NS        1000000
 
 /* What is awaited comes by the memory of the node alone. So the rank sleeps without a look at the
@@ -501,7 +502,7 @@ static bool is_time_to_nap(const struct ftc_process *process, int idle)
 {
     const struct ftc_patience *patience = &process->patience;
 
-    return patience->naps && idle > YIELDS_TO_NAP && idle <= patience->yields &&
+    return patience->naps && idle > YIELDS_TO_NAP && idle <= YIELDS_TO_NAP + NAPS &&
            ftc_progress_awaits_memory(process);
 }
 
@@ -523,7 +524,7 @@ static bool drive_once(struct ftc_comm *comm, const struct ftc_until *until, int
         look_again(comm->process);
     } else if (is_time_to_nap(comm->process, *idle)) {
         if (!nap(comm, until))
-            *idle = patience->yields;
+            *idle = YIELDS_TO_NAP + NAPS;
     } else if (*idle <= patience->spins + patience->yields) {
         ftc_turn_give_way(comm->process);
     } else {

@@ -96,8 +96,9 @@ static int sleep_on_sockets(struct ftc_process *process)
     bool own = process->patience.spins > 0;
 
     if (!ftc_route_has(process->transport, FTC_CARRIER_VERBS)) /* with verbs it looks at memory */
-        process->patience =
-            (struct ftc_patience){.yields = own ? OWN_SOCKET_YIELDS : SOCKET_YIELDS, .naps = !own};
+        process->patience = (struct ftc_patience){.yields = own ? OWN_SOCKET_YIELDS : SOCKET_YIELDS,
+                                                  .board_yields = process->patience.board_yields,
+                                                  .naps = !own};
     return ftc_bell_poll(&process->bell);
 }
 

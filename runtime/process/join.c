@@ -71,7 +71,7 @@ static void set_patience(struct ftc_process *process)
         ftc_segment_local(process->segment, &here);
     bool free_cores = here <= (int)cores;
     process->patience.spins = free_cores ? 150 : 0;
-    process->patience.yields = free_cores ? 1000 : 20;
+    process->patience.yields = process->patience.board_yields = free_cores ? 1000 : 20;
     process->processors = get_nprocs_conf();
 }
 

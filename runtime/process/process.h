@@ -29,7 +29,8 @@ struct ftc_process;
  * are free. Then it looks `yields` times, with a sched_yield() after each look. Then it sleeps. */
 struct ftc_patience {
     int spins, yields;
-    bool naps;  /* it sleeps earlier if it waits for the memory of the node alone (tcp.md) */
+    int board_yields; /* the same for a board: its looks take no system call */
+    bool naps;        /* it sleeps earlier if it waits for the memory of the node alone (tcp.md) */
     bool found; /* where ranks share cores: a message has come while a receive looked for it */
 };
 

@@ -259,6 +259,38 @@ START_TEST(the_sender_of_a_malformed_list_is_to_blame)
 }
 END_TEST
 
+/* A word of the node's memory comes before the call, over two levels. */
+START_TEST(a_word_whose_value_is_no_list_is_refused)
+{
+    static const int first_ranks[] = {0, 2, 4};
+    static const struct {
+        int rank;
+        size_t size, cut;
+        int rc;
+    } words[] = {{1, 8, 0, FTC_SUCCESS},
+                 {4, 8, 0, FTC_ERR_PROTO},
+                 {1, 9, 0, FTC_ERR_PROTO},
+                 {1, 8, 1, FTC_ERR_PROTO}};
+    struct ftc_member_settings settings = ftc_cluster_settings(4, 1);
+    struct ftc_call call = allgather_call(NULL, 0);
+    const struct ftc_block block = {words[_i].rank, words[_i].size,
+                                    (const unsigned char *)"123456789"};
+    struct ftc_decision *decision = ftc_decision_new(4);
+    struct ftc_member *member;
+
+    settings.nodes = 2;
+    settings.first_ranks = first_ranks;
+    settings.levels_most = ftc_blocks_most(4, 8);
+    ck_assert_int_eq(ftc_member_create(&member, &settings), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_blocks_make(&decision->value, &block, 1), FTC_SUCCESS);
+    decision->value.size -= words[_i].cut;
+    ck_assert_int_eq(ftc_member_adopt(member, ftc_member_next_op(member), decision), FTC_SUCCESS);
+    ck_assert_int_eq(ftc_member_call(member, &call), words[_i].rc);
+    ftc_decision_unref(decision);
+    ftc_member_destroy(member);
+}
+END_TEST
+
 START_TEST(an_input_must_fit_into_the_signature)
 {
     struct ftc_member *member = member_of_three();
@@ -328,6 +360,7 @@ int main(void)
     tcase_add_test(tcase, a_gather_fails_after_more_than_f_deaths_and_the_next_one_does_not);
     tcase_add_test(tcase, a_vote_corrects_a_block);
     tcase_add_loop_test(tcase, the_sender_of_a_malformed_list_is_to_blame, 0, 5);
+    tcase_add_loop_test(tcase, a_word_whose_value_is_no_list_is_refused, 0, 4);
     tcase_add_test(tcase, an_input_must_fit_into_the_signature);
     tcase_add_test(tcase, blocks_go_over_two_levels_while_the_list_of_all_fits);
     suite_add_tcase(suite, tcase);

@@ -202,6 +202,36 @@ START_TEST(who_could_not_be_told_of_a_node_that_left_is_told_by_the_leader)
 }
 END_TEST
 
+/* Rule 2. Both beats name node 1. */
+START_TEST(only_a_backed_leader_grants)
+{
+    for (int grants = 0; grants < 2; grants++) {
+        struct driven d;
+        uint64_t now = 1000 * LEASE_PERIOD;
+        drive(&d, 1, 3, now);
+        for (uint32_t beat = 1; beat <= 2; beat++, now += LEASE_PERIOD) {
+            ftc_set_fill(&d.box.nodes);
+            ftc_set_clear(&d.box.named[0]);
+            if (beat == 2)
+                ftc_set_add(&d.box.named[0], 1);
+            struct ftc_lease_message message = {.kind = FTC_LEASE_BEAT,
+                                                .term = 1,
+                                                .beat = beat,
+                                                .refused = &d.refused,
+                                                .declared = &d.box.declared,
+                                                .silent = &d.box.silent,
+                                                .nodes = &d.box.nodes,
+                                                .named = d.box.named,
+                                                .grants = grants};
+            ftc_lease_receive(d.lease, 0, &message, now);
+            take(&d, now);
+        }
+        ck_assert_int_eq(ftc_lease_until(d.lease) != 0, grants);
+        stop(&d);
+    }
+}
+END_TEST
+
 /* Its own ranks may have ended meanwhile. Node 3 leaves. */
 START_TEST(a_leader_is_awaited_until_all_that_answer_have_a_lease)
 {
@@ -214,9 +244,12 @@ START_TEST(a_leader_is_awaited_until_all_that_answer_have_a_lease)
     ftc_lease_left(d.lease, 3, now + 2);
     tick(&d, now += LEASE_PERIOD / 4);
     hear(&d, 2, FTC_LEASE_ECHO, 1, now + 1);
+    hear(&d, 1, FTC_LEASE_ECHO, 1, now + 1);
     ck_assert(ftc_lease_awaited(d.lease, now + 1)); /* node 2 is not named yet */
     tick(&d, now += LEASE_PERIOD / 4);
-    ck_assert(!ftc_lease_awaited(d.lease, now));
+    ck_assert(ftc_lease_awaited(d.lease, now)); /* the beat may be lost */
+    hear(&d, 2, FTC_LEASE_ECHO, 1, now + 1);
+    ck_assert(!ftc_lease_awaited(d.lease, now + 1));
     stop(&d);
 }
 END_TEST
@@ -281,6 +314,7 @@ int main(void)
     tcase_add_test(tcase, a_new_leader_declares_nobody_before_old_leases_are_over);
     tcase_add_test(tcase, a_leader_by_a_smaller_base_declares_nobody_before_leases_are_over);
     tcase_add_test(tcase, who_could_not_be_told_of_a_node_that_left_is_told_by_the_leader);
+    tcase_add_test(tcase, only_a_backed_leader_grants);
     tcase_add_test(tcase, a_leader_is_awaited_until_all_that_answer_have_a_lease);
     tcase_add_test(tcase, a_leader_is_not_awaited_by_the_silent);
     tcase_add_test(tcase, a_node_without_ranks_takes_part_in_nothing);

@@ -38,6 +38,14 @@ most_bytes() {
     [ "$status" -eq 0 ]
 }
 
+@test "the ranks of a node gather in the memory that they share, also where nodes are uneven and ranks die" {
+    nodes 2 -np 6 --set collectives.large_at=1 "$PERF" -m 8:256K -t 0.05 allgather
+    [ "$status" -eq 0 ]
+    grep -q "algorithm ring" <<<"$output"
+    nodes 3 -np 8 -f 1 --set collectives.large_at=1 "$PERF" -m 64K --kill 2 allgather
+    [ "$status" -eq 0 ]
+}
+
 @test "a job of one node goes round the ring when it is told to" {
     run timeout -s KILL 120 "$FTRUN" -np 5 --set collectives.algorithm=corrected --set collectives.large=ring \
         --set collectives.large_at=1 "$PERF" -m 8:64K -t 0.05 allreduce

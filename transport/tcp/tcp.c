@@ -201,6 +201,11 @@ int ftc_tcp_unreachable(const struct ftc_transport *transport, int from, uint64_
     return lowest;
 }
 
+void ftc_tcp_acknowledge_after(struct ftc_transport *transport, unsigned ms)
+{
+    ((struct ftc_tcp *)transport)->setup.acknowledge_ms = ms;
+}
+
 bool ftc_tcp_settled(const struct ftc_transport *transport)
 {
     return !any_peer((const struct ftc_tcp *)transport, has_unacknowledged);

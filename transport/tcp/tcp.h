@@ -38,6 +38,9 @@ extern const struct ftc_transport_ops ftc_transport_tcp;
 /* Where this rank listens: the text that other ranks get from their setup->endpoint(). */
 const char *ftc_tcp_endpoint(const struct ftc_transport *transport);
 
+/* Sets acknowledge_ms of the setup, for messages that come from now on. */
+void ftc_tcp_acknowledge_after(struct ftc_transport *transport, unsigned ms);
+
 /* Since when the rank is unreachable (ftc_clock_now()). 0: it is reachable, or nothing was to be
  * sent to it. This is a hint for the detector, never a verdict. */
 uint64_t ftc_tcp_broken_since(const struct ftc_transport *transport, int rank);
