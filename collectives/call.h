@@ -159,6 +159,9 @@ struct ftc_call {
      * `missing` names the ranks of the node that died without a post. The call copies the set.
      * NULL: none is missing. */
     const struct ftc_set *missing;
+    /* Two levels, at the root of a plain reduce: the senders are told at the delivery that it has
+     * the sums (nodes.md, S6). */
+    bool answers;
 };
 
 /* The part for `rank`, of `ranks`, in bytes. */

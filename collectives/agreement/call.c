@@ -190,13 +190,16 @@ static int begin(struct ftc_member *m, const struct ftc_call *call, struct ftc_o
 int ftc_member_begin_call(struct ftc_member *m, const struct ftc_call *call)
 {
     struct ftc_operation *op;
+    int rc = ftc_sums_answer_before(m, &call->signature);
 
+    if (rc != 0)
+        return rc;
     ftc_settling_note_call(m, false);
     if (call->signature.root >= 0 && ftc_set_has(&m->agreed, call->signature.root))
         return call_without_root(m, call);
     if (ftc_member_sums(m, &call->signature) && call->signature.root != m->set.self)
         return ftc_sums_pass(m, (int)call->signature.root);
-    int rc = begin(m, call, &op);
+    rc = begin(m, call, &op);
     if (rc == 0)
         ftc_settling_note_call(m, ftc_operation_plain_reduce(op) && !op->levels &&
                                       op->ballot.position == 0);

@@ -22,7 +22,7 @@ static int reduce_deliver(struct ftc_member *m, struct ftc_operation *op, int st
     int rc = ftc_member_deliver(m, op, status, NULL, result);
 
     if (rc == 0)
-        rc = ftc_sums_answer(m, op);
+        rc = ftc_sums_delivered(m, op);
     if (status == FTC_SUCCESS)
         ftc_operation_free_before(m, op->k);
     ftc_operation_free(m, op);

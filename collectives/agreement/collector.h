@@ -84,7 +84,10 @@ int ftc_tree_complete(struct ftc_member *m, struct ftc_operation *op);
 /* sums.c: reduces over two levels whose senders go on (nodes.md, S1 to S8) */
 int ftc_sums_receive(struct ftc_member *m, struct ftc_operation *op, int from);
 /* The root has delivered: S6. Does nothing for other operations. */
-int ftc_sums_answer(struct ftc_member *m, const struct ftc_operation *op);
+int ftc_sums_delivered(struct ftc_member *m, const struct ftc_operation *op);
+/* Before this rank begins the call: sends TAKEN if the root owes it, unless the call is another
+ * reduce to this rank. */
+int ftc_sums_answer_before(struct ftc_member *m, const struct ftc_signature *next);
 int ftc_sums_pass(struct ftc_member *m, int root); /* S2: the call of a rank that is not the root */
 /* Takes in m->scratch, a TAKEN or a message of an operation of which this rank keeps no state. */
 int ftc_sums_receive_late(struct ftc_member *m, int from);

@@ -155,6 +155,14 @@ static void add_ballot(const struct digest *d, const struct ftc_ballot *b)
         add_set(d, &b->prepare_sent);
 }
 
+/* Its number and the ranks say all: the rest follows from the number. */
+static void add_unanswered(const struct digest *d, const struct ftc_unanswered *u)
+{
+    add_number(d, u->count > 0 ? u->k + 1 : 0);
+    for (int i = 0; i < u->count; i++)
+        add_number(d, (uint64_t)u->rank[i]);
+}
+
 static void add_settling(const struct digest *d, const struct ftc_settling *s)
 {
     add_number(d, s->open);
@@ -204,6 +212,7 @@ void ftc_member_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *
     add_epoch(&d, m->epoch);
     add_decision(&d, m->word);
     add_settling(&d, &m->settling);
+    add_unanswered(&d, &m->unanswered);
     for (const struct ftc_operation *op = m->oldest; op != NULL; op = op->next)
         add_operation(&d, op);
     ftc_receive_digest(m, sink, arg);

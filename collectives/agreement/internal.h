@@ -138,6 +138,15 @@ struct ftc_settling {
 
 struct ftc_kept_bucket; /* messages of ops that are not called yet */
 
+/* Two levels, at a root: TAKEN of this reduce is still to be sent (nodes.md, S6). */
+struct ftc_unanswered {
+    int count; /* 0: nothing is owed */
+    int *rank; /* room for as many ranks as there are nodes */
+    uint64_t k;
+    struct ftc_epoch epoch;
+    struct ftc_signature signature;
+};
+
 struct ftc_member {
     struct ftc_member_settings set;
     struct ftc_correction_shape correction;
@@ -149,6 +158,7 @@ struct ftc_member {
     struct ftc_view *delegates, *delegates_of; /* two levels: of the nodes; in this view */
     int delegates_root;                        /* two levels: the root they belong to; -1: none */
     uint32_t row;                              /* number of broadcasts in a row */
+    struct ftc_unanswered unanswered;
     struct ftc_settling settling;
     struct ftc_decision *word; /* two levels: decision of the next op, not called yet; NULL: none */
     /* L grew, or a wait is over: the rules must be applied to every op again. */

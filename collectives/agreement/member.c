@@ -300,7 +300,9 @@ int ftc_member_create(struct ftc_member **out, const struct ftc_member_settings 
         settings->f + 1 > settings->reduce_arity ? settings->f + 1 : settings->reduce_arity;
     if (ftc_set_init(&m->known, n) != 0 || ftc_set_init(&m->agreed, n) != 0 ||
         ftc_set_init(&m->report_failed, n) != 0 || ftc_set_init(&m->report_wrong, n) != 0 ||
-        ftc_message_init(&m->scratch, n) != 0 || ftc_member_renew_view(m) != 0) {
+        ftc_message_init(&m->scratch, n) != 0 || ftc_member_renew_view(m) != 0 ||
+        (settings->levels_plain &&
+         (m->unanswered.rank = calloc((size_t)settings->nodes, sizeof(int))) == NULL)) {
         ftc_member_destroy(m);
         return FTC_ERR_NOMEM;
     }
@@ -324,6 +326,7 @@ void ftc_member_destroy(struct ftc_member *m)
     ftc_receive_drop_kept(m);
     ftc_member_drop_outputs(m);
     free(m->mismatch);
+    free(m->unanswered.rank);
     ftc_decision_unref(m->word);
     ftc_view_unref(m->delegates);
     ftc_view_unref(m->delegates_of);

@@ -46,7 +46,8 @@ enum ftc_output_kind {
     FTC_OUTPUT_MISMATCH,
     /* A settlement is delivered (agreement.md, rule 9): `op` and `decision` say which. For logs. */
     FTC_OUTPUT_SETTLED,
-    /* Two levels: root `to` has the sum of this node for reduce `op` (nodes.md, S6). */
+    /* Two levels: the roots have the sums of this node for reduce `op`, of root `to`, and for
+     * earlier ones (nodes.md, S6). */
     FTC_OUTPUT_TAKEN,
 };
 

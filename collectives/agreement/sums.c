@@ -155,16 +155,40 @@ static int send_taken(struct ftc_member *m, const struct reduce *reduce, int to)
     return ftc_knows_failed(m, to) ? 0 : send(m, reduce, to, &taken);
 }
 
-int ftc_sums_answer(struct ftc_member *m, const struct ftc_operation *op)
+static int answer(struct ftc_member *m)
 {
-    const struct ftc_ballot *b = &op->ballot;
-    const struct reduce reduce = {op->k, op->epoch, &op->call.signature};
+    struct ftc_unanswered *u = &m->unanswered;
+    const struct reduce reduce = {u->k, u->epoch, &u->signature};
     int rc = 0;
 
-    for (int i = 1; rc == 0 && op->sums && i < b->group_size; i++)
-        if (b->group[i].arrived)
-            rc = send_taken(m, &reduce, b->group[i].rank);
+    for (int i = 0; rc == 0 && i < u->count; i++)
+        rc = send_taken(m, &reduce, u->rank[i]);
+    u->count = 0;
     return rc;
+}
+
+int ftc_sums_delivered(struct ftc_member *m, const struct ftc_operation *op)
+{
+    struct ftc_unanswered *u = &m->unanswered;
+    const struct ftc_ballot *b = &op->ballot;
+
+    if (!op->sums)
+        return 0;
+    u->count = 0; /* this TAKEN stands for that of the reduce before */
+    u->k = op->k;
+    u->epoch = op->epoch;
+    u->signature = op->call.signature;
+    for (int i = 1; i < b->group_size; i++)
+        if (b->group[i].arrived)
+            u->rank[u->count++] = b->group[i].rank;
+    return op->call.answers ? answer(m) : 0;
+}
+
+int ftc_sums_answer_before(struct ftc_member *m, const struct ftc_signature *next)
+{
+    bool another = !ftc_member_sums(m, next) || next->root != m->set.self;
+
+    return another && !FTC_MUTATED(SUMS_OWED_FOR_EVER) ? answer(m) : 0;
 }
 
 /* --- the others --- */

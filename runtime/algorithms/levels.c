@@ -195,6 +195,7 @@ static void call_for_node(struct ftc_comm *comm, struct ftc_request *request)
         whole.missing = ftc_set_empty(&levels->missing) ? NULL : &levels->missing;
     }
     levels->leads = true;
+    whole.answers = ftc_sums_must_answer(levels, ftc_posts_size(comm, call));
     decide(comm, request, &whole);
     ftc_value_drop(&levels->list);
 }
@@ -301,7 +302,7 @@ static void finish(struct ftc_comm *comm)
 
     if (!ftc_call_table[levels->call->signature.kind].rooted)
         ftc_sums_collected(comm);
-    if (levels->leads)
+    if (levels->leads && !ftc_member_sums(comm->member, &levels->call->signature))
         ftc_posts_ring(comm, levels->root == comm->rank ? levels->first : comm->rank + 1,
                        levels->end);
     levels->leads = false;

@@ -60,34 +60,55 @@ static bool is_needed(const struct ftc_comm *comm, const struct ftc_sum *sum)
     return needed;
 }
 
-/* The latest sum before `end` that is needed; NULL: none is. */
-static const struct ftc_sum *latest_needed(const struct ftc_comm *comm, uint64_t end)
+static bool lies_in_block(const struct ftc_levels *levels, size_t size)
 {
+    return ftc_level_turns(levels->shared, FTC_LEVEL_POST, size) == FTC_LEVEL_BLOCKS;
+}
+
+/* The latest sum that is needed, before the rounds of the half that is W/2 rounds before this one.
+ * blocks: of those whose posts lie in blocks, and with B in place of W. NULL: none is. */
+static const struct ftc_sum *latest_needed(const struct ftc_comm *comm, bool blocks)
+{
+    const struct ftc_levels *levels = comm->levels;
+    unsigned half = (blocks ? FTC_LEVEL_BLOCKS : FTC_LEVEL_PLACES) / 2;
+    uint64_t begun = levels->round / half * half, end = begun > half ? begun - half : 0;
+
     for (uint64_t ages = needed_by_age(comm->levels); ages != 0;) {
         int bit = 63 - __builtin_clzll(ages);
         const struct ftc_sum *sum = sum_of_age(comm->levels, bit);
-        if (sum->round < end && is_needed(comm, sum))
+        if (sum->round < end &&
+            (!blocks || lies_in_block(levels, (size_t)sum->signature.size)) && is_needed(comm, sum))
             return sum;
         ages &= ~((uint64_t)1 << bit);
     }
     return NULL;
 }
 
-/* Places become free in halves, so that a rank which has to wait goes on by several rounds. */
+/* S7b: the sum for which a post of `size` bytes waits; NULL: there is room. */
+static const struct ftc_sum *sum_in_the_way(const struct ftc_comm *comm, size_t size)
+{
+    const struct ftc_sum *sum = latest_needed(comm, false);
+
+    return sum == NULL && lies_in_block(comm->levels, size) ? latest_needed(comm, true) : sum;
+}
+
 bool ftc_sums_has_room(const struct ftc_comm *comm, size_t size)
 {
     struct ftc_levels *levels = comm->levels;
-    unsigned half = ftc_level_turns(levels->shared, FTC_LEVEL_POST, size) / 2;
-    uint64_t begun = levels->round / half * half, end = begun > half ? begun - half : 0;
-    const struct ftc_sum *sum = latest_needed(comm, end), *awaited = NULL;
+    const struct ftc_sum *sum = sum_in_the_way(comm, size), *awaited = NULL;
 
     while (sum != NULL && sum != awaited) { /* the last look follows what was said */
         awaited = sum;
         ftc_level_await(levels->shared, sum->round);
-        sum = latest_needed(comm, end);
+        sum = sum_in_the_way(comm, size);
     }
     levels->wants = sum != NULL ? sum->signature.root : -1;
     return sum == NULL;
+}
+
+bool ftc_sums_must_answer(const struct ftc_levels *levels, size_t size)
+{
+    return (levels->round + 1) % (FTC_LEVEL_PLACES / 2) == 0 || lies_in_block(levels, size);
 }
 
 bool ftc_sums_is_delegate(const struct ftc_comm *comm)
@@ -264,12 +285,11 @@ void ftc_sums_write_word(struct ftc_comm *comm, uint64_t round,
 void ftc_sums_taken(struct ftc_comm *comm, uint64_t op)
 {
     struct ftc_levels *levels = comm->levels;
-
     uint64_t ages = levels != NULL ? needed_by_age(levels) : 0;
 
     while (ages != 0) {
         const struct ftc_sum *sum = next_sum(levels, &ages);
-        if (sum->op != op)
+        if (sum->op > op)
             continue;
         levels->needed &= ~bit_of(sum->round);
         ftc_sums_write_word(comm, sum->round, &sum->signature);

@@ -20,7 +20,9 @@ void ftc_sums_send(struct ftc_comm *comm);
 /* Does this rank owe a sum? Is one complete? */
 bool ftc_sums_owed(const struct ftc_comm *comm);
 bool ftc_sums_ready(const struct ftc_comm *comm);
-/* The root has the sum of this node for `op` (S6). */
+/* Must this rank, the root of the round under way, answer at the delivery (S6)? */
+bool ftc_sums_must_answer(const struct ftc_levels *levels, size_t size);
+/* The roots have the sums of this node for `op` and earlier ones (S6). */
 void ftc_sums_taken(struct ftc_comm *comm, uint64_t op);
 /* Writes the taken word of a round, and rings the ranks of the node. */
 void ftc_sums_write_word(struct ftc_comm *comm, uint64_t round,

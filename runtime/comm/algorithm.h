@@ -42,7 +42,7 @@ struct ftc_algorithm {
     /* The member delivers. Called before the decision goes from here to any other rank. */
     void (*delivers)(struct ftc_comm *comm, const struct ftc_output *output);
     void (*notice)(struct ftc_comm *comm, int rank); /* the member knows now that rank has failed */
-    /* Two levels: the root of reduce `op` has the sum of this node. */
+    /* Two levels: the roots have the sums of this node for reduce `op` and earlier ones. */
     void (*taken)(struct ftc_comm *comm, uint64_t op);
 
     void (*leaves)(struct ftc_comm *comm); /* its caller frees it, and it is not revoked */

@@ -324,15 +324,20 @@ void ftc_explore_board_sent(const struct ftc_exploration *x, struct ftc_state *s
 }
 
 /* Nobody of this node will ask whether it was sent. */
-void ftc_explore_board_taken(const struct ftc_exploration *x, struct ftc_state *state, int rank,
-                             int op)
+static void set_taken(const struct ftc_exploration *x, struct ftc_state *state, int node, int op)
 {
-    int node = node_of(x, rank);
-
     set_bit(x, state, TAKEN, node, op, true);
     for (int r = x->local.settings.first_ranks[node]; r < x->local.settings.first_ranks[node + 1];
          r++)
         set_bit(x, state, SENT, r, op, false);
+}
+
+void ftc_explore_board_taken(const struct ftc_exploration *x, struct ftc_state *state, int rank,
+                             int op)
+{
+    for (; op >= 0; op--)
+        if (ftc_local_sums(&x->local, op))
+            set_taken(x, state, node_of(x, rank), op);
 }
 
 /* --- inputs of members --- */

@@ -58,7 +58,7 @@ uint32_t ftc_explore_board_sum(const struct ftc_exploration *x, const struct ftc
                                int rank, int op);
 void ftc_explore_board_sent(const struct ftc_exploration *x, struct ftc_state *state, int rank,
                             int op);
-/* `rank` writes that the sum of its node for `op` is taken (S6). */
+/* `rank` writes that the sums of its node for `op` and earlier reduces are taken (S6). */
 void ftc_explore_board_taken(const struct ftc_exploration *x, struct ftc_state *state, int rank,
                              int op);
 

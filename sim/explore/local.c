@@ -162,6 +162,7 @@ static int call_gathered(struct ftc_local *local, struct ftc_member *member, int
         call.input_size = list.size;
     }
     call.missing = &missing;
+    call.answers = op % 2 == 1;
     int rc = ftc_member_call(member, &call);
     ftc_set_fini(&missing);
     ftc_value_drop(&list);

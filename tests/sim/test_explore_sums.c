@@ -26,6 +26,7 @@ static const struct nodes_job sound[] = {
     /* The operation in between goes by messages among all ranks. */
     {4, 2, 1, 2, "bcast:3,reduce:0", 5, .plain = true},
     {4, 2, 1, 1, "reduce:0,bcast:3,reduce:1", 5, .plain = true},
+    {4, 2, 1, 1, "reduce:0,reduce:3,reduce:2*2", 0, .plain = true},
     {4, 3, 1, 2, "reduce:3*2", 0, .plain = true},
     {5, 2, 1, 2, "reduce:0", 0, .plain = true},
 };
@@ -68,6 +69,11 @@ static const struct nodes_fault faults[] = {
      FTC_MUTATION_SUMS_FIRST_SENDER,
      {0},
      "reduce:0*3",
+     0},
+    {"a root that goes on to another call does not answer before",
+     FTC_MUTATION_SUMS_OWED_FOR_EVER,
+     {0},
+     "reduce:0,bcast:2,reduce:0",
      0},
     {"a sum that comes late is not answered", FTC_MUTATION_SUMS_UNANSWERED, {0}, "reduce:0*3", 0},
 };
