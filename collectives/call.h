@@ -66,6 +66,12 @@ static inline bool ftc_call_from_root(int kind)
     return ftc_call_table[kind].rooted && ftc_call_table[kind].carries;
 }
 
+/* What a broadcast of so many bytes counts in a row of them (agreement.md, "Operations"). */
+static inline uint32_t ftc_call_row_weight(uint64_t size)
+{
+    return 1 + (uint32_t)(size / 32768);
+}
+
 /* Sets inout to "in op inout", over `size` bytes. Deterministic; never fails. */
 typedef void ftc_combine_fn(void *arg, const void *in, void *inout, size_t size);
 

@@ -81,7 +81,7 @@
     X(SUMS_OF_ANOTHER, "sums: the root takes those of an earlier reduce")                          \
     X(SUMS_OF_DELEGATES, "sums: a node is written off when its delegate has failed")               \
     X(SUMS_FIRST_SENDER, "sums: TAKEN goes to the rank whose sum came first")                      \
-    X(SUMS_OWED_FOR_EVER, "sums: a root that calls something else does not answer before")          \
+    X(SUMS_OWED_FOR_EVER, "sums: a root that calls another operation answers late")                \
     X(SUMS_UNANSWERED, "sums: one that comes after the delivery is not answered")                  \
     /* of gossip: tests/sim/test_gossip_mutation.c finds these four */                             \
     X(HEAL_WHEN_NOTHING_WAITS, "gossip: a corrupt flow is not healed while other messages wait")   \

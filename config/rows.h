@@ -75,8 +75,9 @@
         "For how many rounds a message of gossip is on its way, where rounds count time."),
     INT("broadcast", "seed", ROUNDS, broadcast_seed, 0, INT64_C(1) << 62, "1", "",
         "The seed of the random targets of gossip."),
-    INT("broadcast", "settle_every", MESSAGES, settle_every, 0, 1000000, "16", "",
-        "Of so many broadcasts in a row, one also collects from all ranks. 0: none does."),
+    INT("broadcast", "settle_every", MESSAGES, settle_every, 0, 1000000, "64", "",
+        "Of so many broadcasts in a row, one also collects from all ranks. A broadcast counts "
+        "once, and once more for each 32 KiB. 0: none does."),
 
     LIST("transport", "order", PEERS, transport_order, carrier_names, "shm,verbs,tcp",
         "The ways for messages to another rank; the first that reaches it is taken. shm reaches "

@@ -272,6 +272,14 @@ void ftc_bell_awake(struct ftc_bell *bell)
     atomic_store_explicit(&own_slot(bell)->sleep, FTC_SLEEP_AWAKE, memory_order_relaxed);
 }
 
+/* The ring to all increments the bell before it looks who sleeps. */
+void ftc_bell_doze(struct ftc_bell *bell, uint64_t ns)
+{
+    struct ftc_slot *slot = own_slot(bell);
+
+    ftc_futex_wait(&slot->bell, atomic_load_explicit(&slot->bell, memory_order_acquire), ns);
+}
+
 void ftc_bell_outside(struct ftc_bell *bell, enum ftc_sleep sleep)
 {
     atomic_store_explicit(&own_slot(bell)->sleep, sleep, memory_order_relaxed);

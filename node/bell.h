@@ -79,6 +79,8 @@ uint32_t ftc_bell_prepare_nap(struct ftc_bell *bell);
 bool ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd,
                     int other);
 void ftc_bell_awake(struct ftc_bell *bell);
+/* *Dozes*: sleeps for so long without step 1, so nobody rings. The ring to all ends it. */
+void ftc_bell_doze(struct ftc_bell *bell, uint64_t ns);
 
 /* FTC_SLEEP_SOCKET, FTC_SLEEP_WORK: the caller is outside the library, and rings go to the socket
  * of the progress thread. After that look at everything once more. FTC_SLEEP_AWAKE: the caller

@@ -71,7 +71,8 @@ bool ftc_member_gathers(const struct ftc_member *m, const struct ftc_signature *
 {
     if (!ftc_call_from_root(signature->kind))
         return true;
-    return m->set.settle_every > 0 && (m->row + 1) % m->set.settle_every == 0;
+    return m->set.settle_every > 0 &&
+           m->row + ftc_call_row_weight(signature->size) >= m->set.settle_every;
 }
 
 static bool first_ballot_collects(struct ftc_member *m, const struct ftc_signature *signature)
@@ -79,7 +80,7 @@ static bool first_ballot_collects(struct ftc_member *m, const struct ftc_signatu
     bool collects = ftc_member_gathers(m, signature);
 
     if (ftc_call_from_root(signature->kind))
-        m->row++;
+        m->row = collects ? 0 : m->row + ftc_call_row_weight(signature->size);
     else if (!ftc_call_to_root(signature->kind))
         m->row = 0;
     return collects;

@@ -206,7 +206,7 @@ void ftc_member_digest(const struct ftc_member *m, ftc_digest_sink *sink, void *
         return;
     add_number(&d, m->next_op);
     add_number(&d, (uint64_t)m->more_asked << 63 | m->timer_ns);
-    add_number(&d, m->set.settle_every > 0 ? m->row % m->set.settle_every : 0);
+    add_number(&d, m->set.settle_every > 0 ? m->row : 0);
     add_set(&d, &m->known);
     add_set(&d, &m->agreed);
     add_epoch(&d, m->epoch);

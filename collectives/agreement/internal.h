@@ -157,7 +157,7 @@ struct ftc_member {
     struct ftc_view *view;                     /* all ranks but G */
     struct ftc_view *delegates, *delegates_of; /* two levels: of the nodes; in this view */
     int delegates_root;                        /* two levels: the root they belong to; -1: none */
-    uint32_t row;                              /* number of broadcasts in a row */
+    uint32_t row; /* what the broadcasts in a row count that do not settle */
     struct ftc_unanswered unanswered;
     struct ftc_settling settling;
     struct ftc_decision *word; /* two levels: decision of the next op, not called yet; NULL: none */

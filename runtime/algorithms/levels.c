@@ -59,7 +59,7 @@ int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *s
     struct ftc_levels *levels = comm->levels = calloc(1, sizeof(*levels));
     if (levels == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
-    levels->wants = -1;
+    levels->wants = levels->row_root = -1;
     levels->input = malloc(FTC_LEVEL_MOST);
     if (levels->input == NULL || ftc_set_init(&levels->missing, comm->size) != 0 ||
         ftc_set_init(&levels->missing_of_sum, comm->size) != 0)
@@ -265,11 +265,21 @@ static void set_waiting(struct ftc_comm *comm, struct ftc_request *request)
     set_polls(comm);
 }
 
+static void note_row(struct ftc_levels *levels, const struct ftc_signature *signature)
+{
+    int root = ftc_call_from_root(signature->kind) ? (int)signature->root : -1;
+
+    levels->row = root >= 0 && root == levels->row_root ? levels->row + 1 : 0;
+    levels->row_root = root;
+}
+
 static void begin(struct ftc_comm *comm, struct ftc_request *request)
 {
     struct ftc_levels *levels = comm->levels;
     const struct ftc_call *call = request->call;
     int root = (int)call->signature.root;
+
+    note_row(levels, &call->signature);
 
     levels->call = call;
     levels->root = root >= levels->first && root < levels->end ? root : -1;
@@ -446,6 +456,22 @@ static void activity(const struct ftc_comm *comm, struct ftc_member_activity *no
         delegate == comm->rank && levels->posted < levels->end ? levels->posted : delegate;
 }
 
+#define DOZE_NS      100000 /* for each broadcast of the row */
+#define DOZE_MOST_NS 500000
+
+/* nodes.md, "Rows of broadcasts". */
+static uint64_t dozes(const struct ftc_comm *comm)
+{
+    const struct ftc_levels *levels = comm->levels;
+
+    if (levels == NULL || levels->call == NULL || levels->gathers ||
+        levels->row_root == comm->rank ||
+        ftc_level_turns(levels->shared, FTC_LEVEL_WORD, (size_t)levels->call->signature.size) <
+            FTC_LEVEL_PLACES)
+        return 0;
+    return levels->row < DOZE_MOST_NS / DOZE_NS ? levels->row * DOZE_NS : DOZE_MOST_NS;
+}
+
 /* This rank itself: what it waits for comes by the memory of the node. */
 static int awaits(const struct ftc_comm *comm)
 {
@@ -466,6 +492,7 @@ const struct ftc_algorithm ftc_algorithm_levels = {
     .taken = ftc_sums_taken,
     .leaves = leave,
     .delivers = deliver,
+    .dozes = dozes,
     .sleeps = check_own,
     .activity = activity,
 };

@@ -76,8 +76,8 @@ static const struct ftc_sum *latest_needed(const struct ftc_comm *comm, bool blo
     for (uint64_t ages = needed_by_age(comm->levels); ages != 0;) {
         int bit = 63 - __builtin_clzll(ages);
         const struct ftc_sum *sum = sum_of_age(comm->levels, bit);
-        if (sum->round < end &&
-            (!blocks || lies_in_block(levels, (size_t)sum->signature.size)) && is_needed(comm, sum))
+        if (sum->round < end && (!blocks || lies_in_block(levels, (size_t)sum->signature.size)) &&
+            is_needed(comm, sum))
             return sum;
         ages &= ~((uint64_t)1 << bit);
     }

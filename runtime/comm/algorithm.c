@@ -116,6 +116,16 @@ bool ftc_algorithms_ready(struct ftc_comm *comm)
     return ready;
 }
 
+uint64_t ftc_algorithms_doze(const struct ftc_comm *comm)
+{
+    uint64_t ns = 0;
+
+    FOR_EACH (a, comm)
+        if (ns == 0 && (*a)->dozes != NULL)
+            ns = (*a)->dozes(comm);
+    return ns;
+}
+
 void ftc_algorithms_sleep(struct ftc_comm *comm)
 {
     FOR_EACH (a, comm)

@@ -490,6 +490,20 @@ static bool nap(struct ftc_comm *comm, const struct ftc_until *until)
     return rung;
 }
 
+/* The first wait in vain: dozes, if that is right here. */
+static bool doze(struct ftc_comm *comm)
+{
+    struct ftc_process *process = comm->process;
+    uint64_t ns = process->patience.naps ? ftc_algorithms_doze(comm) : 0;
+
+    if (ns == 0)
+        return false;
+    ftc_turn_sleep(process);
+    ftc_bell_doze(&process->bell, ns);
+    ftc_turn_awake(process);
+    return true;
+}
+
 /* Spins until there is something to take in, or it is time for a step: a look takes a fraction of
  * the time of a step. */
 static void look_again(struct ftc_process *process)
@@ -519,7 +533,8 @@ static bool drive_once(struct ftc_comm *comm, const struct ftc_until *until, int
         *idle = 0;
         return false;
     }
-    ++*idle;
+    if (++*idle == 1 && doze(comm))
+        return false;
     if (*idle <= patience->spins) {
         look_again(comm->process);
     } else if (is_time_to_nap(comm->process, *idle)) {

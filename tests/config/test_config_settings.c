@@ -163,7 +163,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_int_eq(value->gossip_rounds, 0);
     ck_assert_int_eq(value->gossip_hop, 4);
     ck_assert_int_eq(value->broadcast_seed, 1);
-    ck_assert_int_eq(value->settle_every, 16);
+    ck_assert_int_eq(value->settle_every, 64);
     ck_assert_mem_eq(value->transport_order, ((const int8_t[]){0, 1, 2, -1}),
                      4); /* shm, verbs, tcp */
     ck_assert_str_eq(value->tcp_address, "");

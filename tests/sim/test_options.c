@@ -123,7 +123,7 @@ START_TEST(defaults_are_those_of_the_configuration)
     ck_assert_uint_eq(setup.member.fragment, 4096);
     ck_assert_int_eq(setup.member.multicast_least, 8);
     ck_assert_uint_eq(setup.member.multicast_most, 65536);
-    ck_assert_uint_eq(setup.member.settle_every, 16);
+    ck_assert_uint_eq(setup.member.settle_every, 64);
     ck_assert_int_eq(setup.member.prepare, FTC_PREPARE_DIRECT);
     ck_assert_uint_eq(setup.seed, 1);
     ck_assert(setup.ranks_given && !setup.f_given && !setup.seed_given);
