@@ -10,7 +10,7 @@
 
 /* malloc() aligns for max_align_t, and data must keep that alignment. */
 _Static_assert(_Alignof(max_align_t) >= 16, "malloc aligns too little");
-_Static_assert(offsetof(struct ftc_buffer, data) % 16 == 0, "data is not aligned");
+_Static_assert(offsetof(struct ftc_buffer, own) % 16 == 0, "data is not aligned");
 
 struct ftc_buffer *ftc_buffer_new(size_t size)
 {
@@ -19,10 +19,18 @@ struct ftc_buffer *ftc_buffer_new(size_t size)
     struct ftc_buffer *buffer = malloc(sizeof(*buffer) + size);
     if (buffer == NULL)
         return NULL;
-    buffer->references = 1;
-    buffer->order = -1;
-    buffer->pool = NULL;
+    *buffer = (struct ftc_buffer){.references = 1, .order = -1, .size = size, .data = buffer->own};
+    return buffer;
+}
+
+struct ftc_buffer *ftc_buffer_lend(const void *bytes, size_t size)
+{
+    struct ftc_buffer *buffer = ftc_buffer_new(0);
+
+    if (buffer == NULL)
+        return NULL;
     buffer->size = size;
+    buffer->data = (unsigned char *)bytes;
     return buffer;
 }
 
@@ -141,8 +149,23 @@ void ftc_buffer_unref(struct ftc_buffer *buffer)
     assert(buffer->references > 0);
     if (--buffer->references > 0)
         return;
+    ftc_buffer_unref(buffer->copy);
     if (buffer->pool != NULL)
         take_back(buffer->pool, buffer);
     else
         free(buffer);
+}
+
+bool ftc_buffer_keep(struct ftc_buffer *buffer, struct ftc_buffer_pool *pool)
+{
+    assert(buffer->data != buffer->own && buffer->copy == NULL);
+    if (buffer->references > 1) {
+        buffer->copy = ftc_buffer_pool_take(pool, buffer->size);
+        if (buffer->copy == NULL)
+            return false;
+        memcpy(buffer->copy->data, buffer->data, buffer->size);
+        buffer->data = buffer->copy->data;
+    }
+    ftc_buffer_unref(buffer);
+    return true;
 }

@@ -3,6 +3,7 @@
 #ifndef FTC_BASE_BUFFER_H
 #define FTC_BASE_BUFFER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct ftc_buffer_pool;
@@ -13,13 +14,20 @@ struct ftc_buffer {
     /* The pool that takes the block back after the last reference; NULL: it is freed. */
     struct ftc_buffer_pool *pool;
     size_t size;
-    _Alignas(16) unsigned char data[];
+    unsigned char *data;
+    struct ftc_buffer *copy; /* has the bytes of a buffer that was lent; NULL: there is none */
+    _Alignas(16) unsigned char own[];
 };
 
 /* A block of `size` bytes with one reference. The bytes are not zeroed. NULL when out of memory. */
 struct ftc_buffer *ftc_buffer_new(size_t size);
 struct ftc_buffer *ftc_buffer_ref(struct ftc_buffer *buffer); /* NULL is legal */
 void ftc_buffer_unref(struct ftc_buffer *buffer);             /* NULL is legal */
+
+/* A buffer whose bytes are lent: they are the caller's, who neither changes nor frees them, and
+ * keeps its reference, until it has called ftc_buffer_keep(). Nobody may write to them. NULL when
+ * out of memory. */
+struct ftc_buffer *ftc_buffer_lend(const void *bytes, size_t size);
 
 /* A pool keeps released buffers of 16 KiB to 16 MiB for the next messages of such sizes, because
  * free() would give their pages back to the system, which then has to make and zero new ones each
@@ -30,5 +38,9 @@ void ftc_buffer_pool_close(struct ftc_buffer_pool *pool);
 /* A buffer as ftc_buffer_new() gives it, from the pool. Other sizes, and a NULL pool, get one of
  * ftc_buffer_new(). */
 struct ftc_buffer *ftc_buffer_pool_take(struct ftc_buffer_pool *pool, size_t size);
+
+/* Drops the caller's reference to a buffer that was lent. If there are others, the buffer gets a
+ * copy of the bytes, from the pool. False: out of memory; nothing has changed. */
+bool ftc_buffer_keep(struct ftc_buffer *buffer, struct ftc_buffer_pool *pool);
 
 #endif

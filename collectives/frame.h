@@ -17,7 +17,7 @@
 #define FTC_FRAME_HEAD 12 /* bytes */
 
 /* Of all messages but those of gossip aggregation, which have one of their own (gossip/wire.h). */
-#define FTC_FRAME_VERSION 15
+#define FTC_FRAME_VERSION 16
 
 /* The communicator of all ranks of a job. 0 is the number of none. */
 #define FTC_COMMUNICATOR_WORLD 1

@@ -69,6 +69,44 @@ int ftc_large_copy_input(const struct ftc_large_exchange *exchange, size_t offse
     return ftc_large_copy(exchange, size > 0 ? input + offset : NULL, size, copy);
 }
 
+#define LENT_LEAST ((size_t)4 << 10) /* fewer bytes are copied, which costs less */
+
+static bool has_room_to_lend(struct ftc_large_exchange *exchange)
+{
+    size_t room = exchange->lent_room > 0 ? 2 * exchange->lent_room : 8;
+
+    if (exchange->lent_count < exchange->lent_room)
+        return true;
+    struct ftc_buffer **lent = realloc(exchange->lent, room * sizeof(exchange->lent[0]));
+    if (lent == NULL)
+        return false;
+    exchange->lent = lent;
+    exchange->lent_room = room;
+    return true;
+}
+
+int ftc_large_lend(struct ftc_large_exchange *exchange, const void *bytes, size_t size,
+                   struct ftc_value *value)
+{
+    if (size < LENT_LEAST)
+        return ftc_large_copy(exchange, bytes, size, value);
+    *value = (struct ftc_value){.size = size};
+    if (!has_room_to_lend(exchange) || (value->buffer = ftc_buffer_lend(bytes, size)) == NULL)
+        return ftc_error_set(FTC_ERR_NOMEM, "no memory for a block of a large value");
+    exchange->lent[exchange->lent_count++] = ftc_buffer_ref(value->buffer);
+    return FTC_SUCCESS;
+}
+
+int ftc_large_exchange_settle(struct ftc_large_exchange *exchange)
+{
+    while (exchange->lent_count > 0) {
+        if (!ftc_buffer_keep(exchange->lent[exchange->lent_count - 1], exchange->set.pool))
+            return ftc_error_set(FTC_ERR_NOMEM, "no memory for blocks that wait to be sent");
+        exchange->lent_count--;
+    }
+    return FTC_SUCCESS;
+}
+
 int ftc_large_place_of(const struct ftc_large_exchange_settings *set, int rank)
 {
     for (int place = 0; place < set->places; place++)
@@ -80,6 +118,20 @@ int ftc_large_place_of(const struct ftc_large_exchange_settings *set, int rank)
 size_t ftc_large_block_size(const struct ftc_large_exchange_settings *set, size_t wanted)
 {
     return wanted < set->element ? set->element : wanted - wanted % set->element;
+}
+
+/* --- areas --- */
+
+size_t ftc_large_half(const struct ftc_large_nodes *nodes, bool other)
+{
+    return nodes->room + (other && !FTC_LARGE_MUTATED(ONE_HALF) ? nodes->apart : 0);
+}
+
+int ftc_large_reserve_halves(const struct ftc_large_nodes *nodes, size_t size)
+{
+    int rc = nodes->reserve(nodes->arg, ftc_large_half(nodes, false), size);
+
+    return rc == FTC_SUCCESS ? nodes->reserve(nodes->arg, ftc_large_half(nodes, true), size) : rc;
 }
 
 /* --- in --- */
@@ -208,7 +260,9 @@ void ftc_large_take_all(const struct ftc_large_exchange *exchange, const struct 
 
 void ftc_large_blocks_copy(const struct ftc_large_blocks *blocks, void *to)
 {
-    for (uint32_t b = 0; b < blocks->count; b++)
+    if (blocks->memory != NULL && blocks->size > 0)
+        memcpy(to, blocks->memory, blocks->size);
+    for (uint32_t b = 0; b < blocks->count && blocks->value != NULL; b++)
         if (blocks->value[b].size > 0)
             memcpy((unsigned char *)to + (size_t)b * blocks->block,
                    ftc_value_bytes(&blocks->value[b]), blocks->value[b].size);

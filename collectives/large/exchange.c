@@ -44,7 +44,8 @@ static int check(const struct ftc_large_exchange_settings *set)
         return ftc_error_set(FTC_ERR_ARG,
                              "%zu bytes of elements of %zu: whole ones are needed, at least one",
                              size, set->element);
-    if (set->block_least == 0 || set->block_most < set->block_least || set->window < 1)
+    if (set->block_least == 0 || set->block_most < set->block_least || set->part_most == 0 ||
+        set->window < 1)
         return ftc_error_set(FTC_ERR_ARG, "%d blocks of %zu to %zu bytes: there are none",
                              set->window, set->block_least, set->block_most);
     return FTC_SUCCESS;
@@ -79,6 +80,9 @@ void ftc_large_exchange_destroy(struct ftc_large_exchange *exchange)
         ftc_value_drop(&exchange->queue[i].value);
     free(exchange->queue);
     ftc_value_drop(&exchange->current);
+    while (exchange->lent_count > 0)
+        ftc_buffer_unref(exchange->lent[--exchange->lent_count]);
+    free(exchange->lent);
     free(exchange);
 }
 

@@ -57,7 +57,8 @@ struct ftc_large_exchange_settings {
      * from rank to rank and is combined there, blocks are smaller, so that all ranks combine at the
      * same time, but not smaller than block_least. */
     size_t block_least, block_most;
-    int window; /* most blocks that a receiver has asked for and not got; pairwise.c */
+    size_t part_most; /* of a part that goes straight to its receiver: nobody passes it on */
+    int window; /* most blocks of part_most that a receiver has asked for and not got; pairwise.c */
     /* Where blocks of an allreduce or reduce_scatter may be written as they come. It must not
      * overlap the input. NULL: nowhere. */
     void *result;
@@ -101,6 +102,9 @@ bool ftc_large_exchange_next_output(struct ftc_large_exchange *exchange,
 bool ftc_large_exchange_whole(const struct ftc_large_exchange *exchange);
 /* The place whose messages it waits for. Only if it is not whole. */
 int ftc_large_exchange_awaited(const struct ftc_large_exchange *exchange);
+/* To be called before finish(), and before the input changes or goes away: messages that have not
+ * left yet get bytes of their own. It takes no message after that. FTC_ERR_NOMEM. */
+int ftc_large_exchange_settle(struct ftc_large_exchange *exchange);
 /* Writes the result of this rank when it is whole: by the take function of the call, if it has
  * places for contributions, but for those of `failed`; otherwise as bytes. `to` may be the input,
  * if contributions are combined. */

@@ -26,6 +26,8 @@ struct ftc_large_exchange {
     struct ftc_large_exchange_settings set;
     struct ftc_large_block_output *queue; /* outputs that were not taken yet */
     size_t queue_first, queued, queue_room;
+    struct ftc_buffer **lent; /* what was lent to messages, until settle() */
+    size_t lent_count, lent_room;
     struct ftc_value current; /* of the output that was taken last */
 };
 
@@ -41,6 +43,10 @@ int ftc_large_put(struct ftc_large_exchange *exchange, int to, struct ftc_large_
  * later. FTC_ERR_NOMEM. */
 int ftc_large_copy_input(const struct ftc_large_exchange *exchange, size_t offset, size_t size,
                          struct ftc_value *copy);
+/* A value of bytes that stay as they are until settle(): the input, or those of an area. They are
+ * not copied if they are many. FTC_ERR_NOMEM. */
+int ftc_large_lend(struct ftc_large_exchange *exchange, const void *bytes, size_t size,
+                   struct ftc_value *value);
 /* A copy of any bytes. FTC_ERR_NOMEM. */
 int ftc_large_copy(const struct ftc_large_exchange *exchange, const void *bytes, size_t size,
                    struct ftc_value *copy);
@@ -51,6 +57,11 @@ int ftc_large_place_of(const struct ftc_large_exchange_settings *set, int rank);
 size_t ftc_large_block_size(const struct ftc_large_exchange_settings *set, size_t wanted);
 
 /* --- in --- */
+
+/* Where a half begins in an area. */
+size_t ftc_large_half(const struct ftc_large_nodes *nodes, bool other);
+/* Makes `size` bytes of both halves usable: FTC_ERR_SYSTEM. */
+int ftc_large_reserve_halves(const struct ftc_large_nodes *nodes, size_t size);
 
 /* Sets the error for a message that is not awaited. Returns FTC_ERR_PROTO. */
 int ftc_large_unawaited(int from, const struct ftc_large_tag *tag, const struct ftc_value *value);

@@ -142,6 +142,11 @@ static void drop_attempt(struct ftc_large *large)
     large->state = FTC_LARGE_IDLE;
 }
 
+int ftc_large_settle(struct ftc_large *large)
+{
+    return large->exchange != NULL ? ftc_large_exchange_settle(large->exchange) : FTC_SUCCESS;
+}
+
 void ftc_large_end(struct ftc_large *large)
 {
     drop_attempt(large);
@@ -402,6 +407,7 @@ static int create_exchange(struct ftc_large *large)
                                                    .element = large->element,
                                                    .block_least = large->set.block_least,
                                                    .block_most = large->set.block_most,
+                                                   .part_most = large->set.part_most,
                                                    .window = large->set.window,
                                                    .result = large->result,
                                                    .pool = large->set.pool};
@@ -524,7 +530,10 @@ int ftc_large_decide(struct ftc_large *large, const unsigned char *decided,
                      const struct ftc_set *failed, enum ftc_large_verdict *verdict)
 {
     bool torn = decided[0] != 0;
+    int rc = ftc_large_settle(large);
 
+    if (rc != FTC_SUCCESS)
+        return rc;
     if (!torn && large->state != FTC_LARGE_WHOLE && !FTC_LARGE_MUTATED(COMMIT_TORN))
         return ftc_error_set(FTC_ERR_PROTO, "a large value was committed that is not whole here");
     if (FTC_LARGE_MUTATED(OWN_WORD))

@@ -46,10 +46,10 @@
 struct ftc_large_settings {
     uint64_t communicator; /* its number, in each message (collectives/frame.h) */
     int self, ranks;
-    int attempts;                   /* the most attempts, at least 1 */
-    size_t block_least, block_most; /* exchange.h */
-    int window;                     /* exchange.h */
-    struct ftc_buffer_pool *pool;   /* NULL: none */
+    int attempts;                              /* the most attempts, at least 1 */
+    size_t block_least, block_most, part_most; /* exchange.h */
+    int window;                                /* exchange.h */
+    struct ftc_buffer_pool *pool;              /* NULL: none */
 };
 
 /* Where the member is. This says to what operation a message may belong. */
@@ -127,7 +127,7 @@ int ftc_large_awaited(const struct ftc_large *large);
 void ftc_large_commit(struct ftc_large *large, const struct ftc_set *known,
                       struct ftc_call *commit);
 /* The commit was delivered, with this value, whose size is that in commit(), and this failed set.
- * FTC_ERR_PROTO: the decision contradicts what this rank contributed. */
+ * FTC_ERR_PROTO: the decision contradicts what this rank contributed. FTC_ERR_NOMEM. */
 int ftc_large_decide(struct ftc_large *large, const unsigned char *decided,
                      const struct ftc_set *failed, enum ftc_large_verdict *verdict);
 /* All ranks that commits have named. Before its next call the member must be told of those that it
@@ -138,6 +138,9 @@ const struct ftc_set *ftc_large_failed(const struct ftc_large *large);
 /* After COMMITTED: writes the result (ftc_large_exchange_finish()). Places for the contributions of
  * the failed set that the commit delivered stay as they are. */
 void ftc_large_deliver(const struct ftc_large *large, void *to);
+/* To be called before end() if there was no decide(), and if the call is given up:
+ * ftc_large_exchange_settle(). FTC_ERR_NOMEM. */
+int ftc_large_settle(struct ftc_large *large);
 void ftc_large_end(struct ftc_large *large);
 
 struct ftc_large_counters {

@@ -6,26 +6,36 @@
  * each round every rank has another partner.
  *
  * Receivers ask. A receiver has at most `window` blocks that it asked for and that have not come,
- * so N-1 senders do not flood it. It takes the first blocks of its first `window` senders for asked
- * for, and they are sent at once. Otherwise it asks for each block: for the next one of the first
- * sender whose part is of known size and not all asked for; if there is none, for the first block
- * of the next sender. A rank that has begun answers at once. So no chain of ranks waits in a
- * circle.
+ * so N-1 senders do not flood it; if no part fills a block, it has as many as have no more bytes.
+ * It takes the first blocks of its first senders for asked for, and they are sent at once.
+ * Otherwise it asks for each block: for the next one of the first sender whose part is of known
+ * size and not all asked for; if there is none, for the first block of the next sender. A rank that
+ * has begun answers at once. So no chain of ranks waits in a circle.
+ *
+ * In a node (docs/design/nodes.md, "Large values") a rank writes its parts for the others into its
+ * area, and tells each of them where (HOP_READY). Nobody asks for these, and nobody copies them
+ * before the attempt is committed: the next attempt writes into the other half of the area.
  *
  * A rank is whole when it has got all, and has sent all that its receivers will ask for: a rank
  * that has called the commit answers no more.
  *
  * Tags: hop 0 is a block: its number, and where the part begins in the contribution of its rank (or
- * in the value of the root), and its size. Hop 1 asks for the next block; it has no value.
+ * in the value of the root), and its size. Hop 1 asks for the next block. Hop 2 tells of a part in
+ * an area: where it begins in the contribution, its size, and in `block` where it lies in the half,
+ * in units of ALIGNMENT. Hops 1 and 2 have no value.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "collectives/large/grid.h"
 #include "collectives/large/internal.h"
 #include "collectives/large/mutation.h"
 
-enum { HOP_BLOCK, HOP_ASK };
+#define ALIGNMENT ((size_t)64) /* of a part in an area */
+
+enum { HOP_BLOCK, HOP_ASK, HOP_READY };
 
 struct peer {
     uint32_t asked; /* blocks of its part for this rank that were asked for */
@@ -34,8 +44,10 @@ struct peer {
 
 struct ftc_pairwise {
     struct ftc_large_exchange base;
+    struct ftc_large_grid grid;    /* the places of a row share their parts in areas */
     int root;                      /* its place; -1: all send to all */
-    int sources;                   /* senders of this rank */
+    int window;                    /* most blocks that are under way to a receiver */
+    int sources;                   /* senders of this rank that it asks */
     int next;                      /* sources before this one were asked */
     int low;                       /* the first source whose part is not all here */
     int underway;                  /* blocks that were asked for, and have not come */
@@ -65,18 +77,46 @@ static bool sends(const struct ftc_pairwise *p, int from, int to)
     return kind_of(p) == FTC_CALL_ALLTOALL || from == p->root;
 }
 
-/* The place of the i-th sender to place `to`. */
+static bool shares(const struct ftc_pairwise *p, int one, int other)
+{
+    return ftc_large_grid_row_of(&p->grid, one) == ftc_large_grid_row_of(&p->grid, other);
+}
+
+/* Does the part go by messages? */
+static bool travels(const struct ftc_pairwise *p, int from, int to)
+{
+    return sends(p, from, to) && !shares(p, from, to);
+}
+
+/* Place `to` takes from all places before its row, backwards and round to those behind it. Its
+ * first sender is as far before the row as `to` is from the row's begin. */
+struct order {
+    int first, column, others; /* of the row of `to`: its first place; and the places elsewhere */
+};
+
+static struct order order_of(const struct ftc_pairwise *p, int to)
+{
+    const int *first = &p->grid.first[ftc_large_grid_row_of(&p->grid, to)];
+    return (struct order){first[0], to - first[0], p->base.set.places - (first[1] - first[0])};
+}
+
+/* The place of the i-th sender to place `to`, which is in another row. */
 static int source(const struct ftc_pairwise *p, int to, int i)
 {
-    int places = p->base.set.places;
-    return kind_of(p) == FTC_CALL_SCATTER ? p->root : (to - 1 - i + places) % places;
+    struct order order = order_of(p, to);
+    int places = p->base.set.places, back = 1 + (i + order.column) % order.others;
+
+    return kind_of(p) == FTC_CALL_SCATTER ? p->root : (order.first - back + places) % places;
 }
 
 /* The i for which `from` is the i-th sender to place `to`. */
 static int source_number(const struct ftc_pairwise *p, int to, int from)
 {
-    int places = p->base.set.places;
-    return kind_of(p) == FTC_CALL_SCATTER ? 0 : (to - 1 - from + places) % places;
+    struct order order = order_of(p, to);
+    int places = p->base.set.places, back = (order.first - from + places) % places;
+    int i = (back - 1 - order.column) % order.others;
+
+    return kind_of(p) == FTC_CALL_SCATTER ? 0 : i < 0 ? i + order.others : i;
 }
 
 /* This rank's part for a place. */
@@ -97,10 +137,87 @@ static uint32_t blocks_for(const struct ftc_pairwise *p, int to)
     size_t begin, size;
 
     part_for(p, to, &begin, &size);
-    return ftc_large_blocks_count(size, p->base.set.block_most);
+    return ftc_large_blocks_count(size, p->base.set.part_most);
+}
+
+/* No part is larger. Alike at all ranks. */
+static size_t part_bound(const struct ftc_pairwise *p)
+{
+    const struct ftc_call *call = p->base.set.call;
+    size_t begin, size = (size_t)call->signature.size;
+
+    if (kind_of(p) == FTC_CALL_ALLTOALL && call->parts == NULL)
+        ftc_call_part(call, p->base.set.ranks, 0, &begin, &size);
+    return size;
+}
+
+/* --- areas --- */
+
+static size_t aligned(size_t size)
+{
+    return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Bytes of half an area that a rank uses at most. Alike at all ranks. */
+static size_t area_bound(const struct ftc_pairwise *p)
+{
+    size_t size = (size_t)p->base.set.call->signature.size, part = aligned(part_bound(p));
+    size_t members = 0;
+
+    for (int row = 0; row < p->grid.rows; row++) {
+        size_t here = (size_t)(p->grid.first[row + 1] - p->grid.first[row]);
+        members = here > members ? here : members;
+    }
+    return part < size ? members * part : aligned(size) + members * ALIGNMENT;
+}
+
+static unsigned char *half_of(const struct ftc_pairwise *p, int place)
+{
+    const struct ftc_large_exchange_settings *set = &p->base.set;
+    return set->nodes->areas +
+           (size_t)(set->rank[place] - set->nodes->lowest) * set->nodes->stride +
+           ftc_large_half(set->nodes, set->half);
+}
+
+/* What this rank shares. Both halves at once, so that no later attempt fails for lack of memory. */
+static int reserve_halves(const struct ftc_pairwise *p)
+{
+    const struct ftc_large_nodes *nodes = p->base.set.nodes;
+    size_t begin, size, all = 0;
+
+    for (int to = 0; to < p->base.set.places; to++) {
+        if (!sends(p, p->base.set.self, to) || !shares(p, p->base.set.self, to))
+            continue;
+        part_for(p, to, &begin, &size);
+        all += aligned(size);
+    }
+    return all > 0 ? ftc_large_reserve_halves(nodes, all) : FTC_SUCCESS;
+}
+
+/* Parts that do not fit into the areas go by messages, too. */
+static int open_grid(struct ftc_pairwise *p)
+{
+    const struct ftc_large_exchange_settings *set = &p->base.set;
+    int rc = ftc_large_grid_open(&p->grid, set, false);
+
+    if (rc != FTC_SUCCESS || p->grid.rows == set->places)
+        return rc;
+    return area_bound(p) > set->nodes->apart ? ftc_large_grid_open(&p->grid, set, true)
+                                             : reserve_halves(p);
 }
 
 /* --- life --- */
+
+/* As many blocks as there can be in the bytes of the window. */
+static void set_window(struct ftc_pairwise *p)
+{
+    const struct ftc_large_exchange_settings *set = &p->base.set;
+    size_t bound = part_bound(p), times = bound > 0 ? set->part_most / bound : 1;
+
+    p->window = set->window;
+    if (times > 1)
+        p->window = times < (size_t)(INT_MAX / p->window) ? (int)times * p->window : INT_MAX;
+}
 
 static int create(struct ftc_large_exchange **out,
                   const struct ftc_large_exchange_settings *settings)
@@ -119,12 +236,14 @@ static int create(struct ftc_large_exchange **out,
     if (kind_of(p) != FTC_CALL_ALLTOALL && p->root < 0)
         return ftc_error_set(FTC_ERR_ARG, "root %d has no place in a large value",
                              (int)settings->call->signature.root);
-    for (int place = 0; place < settings->places; place++) {
-        p->sources += sends(p, place, settings->self);
-        p->out += sends(p, settings->self, place);
+    set_window(p);
+    int rc = open_grid(p);
+    for (int place = 0; place < settings->places && rc == FTC_SUCCESS; place++) {
+        p->sources += travels(p, place, settings->self);
+        p->in += sends(p, place, settings->self);
+        p->out += travels(p, settings->self, place);
     }
-    p->in = p->sources;
-    return FTC_SUCCESS;
+    return rc;
 }
 
 static void destroy(struct ftc_large_exchange *exchange)
@@ -134,6 +253,7 @@ static void destroy(struct ftc_large_exchange *exchange)
     for (int place = 0; place < exchange->set.places && p->part != NULL; place++)
         ftc_large_blocks_close(&p->part[place]);
     free(p->part);
+    ftc_large_grid_close(&p->grid);
 }
 
 /* --- out --- */
@@ -141,17 +261,18 @@ static void destroy(struct ftc_large_exchange *exchange)
 static int send_block(struct ftc_pairwise *p, int to)
 {
     struct peer *peer = &p->peer[to];
-    size_t begin, size, most = p->base.set.block_most, offset = (size_t)peer->sent * most;
-    struct ftc_value copy = {0};
+    size_t begin, size, most = p->base.set.part_most, offset = (size_t)peer->sent * most;
+    struct ftc_value block = {0};
 
     part_for(p, to, &begin, &size);
     struct ftc_large_tag tag = {
         .block = peer->sent, .hop = HOP_BLOCK, .begin = begin, .size = size};
-    int rc = ftc_large_copy_input(&p->base, begin + offset,
-                                  size - offset < most ? size - offset : most, &copy);
+    const unsigned char *input = p->base.set.call->input;
+    int rc = ftc_large_lend(&p->base, size > 0 ? input + begin + offset : NULL,
+                            size - offset < most ? size - offset : most, &block);
     if (rc == FTC_SUCCESS)
-        rc = ftc_large_put(&p->base, to, tag, &copy);
-    ftc_value_drop(&copy);
+        rc = ftc_large_put(&p->base, to, tag, &block);
+    ftc_value_drop(&block);
     p->out -= ++peer->sent == ftc_large_blocks_count(size, most);
     return rc;
 }
@@ -180,24 +301,47 @@ static int ask_more(struct ftc_pairwise *p)
 {
     int rc = FTC_SUCCESS, place;
 
-    while (rc == FTC_SUCCESS &&
-           (p->underway < p->base.set.window || FTC_LARGE_MUTATED(NO_WINDOW)) &&
+    while (rc == FTC_SUCCESS && (p->underway < p->window || FTC_LARGE_MUTATED(NO_WINDOW)) &&
            (place = next_to_ask(p)) >= 0)
         rc = ask(p, place);
+    return rc;
+}
+
+/* Writes this rank's parts for the others of its row, and tells them. */
+static int share(struct ftc_pairwise *p)
+{
+    const struct ftc_large_exchange_settings *set = &p->base.set;
+    const unsigned char *input = set->call->input;
+    size_t begin, size, offset = 0;
+    int rc = FTC_SUCCESS;
+
+    for (int to = 0; to < set->places && rc == FTC_SUCCESS; to++) {
+        if (!sends(p, set->self, to) || !shares(p, set->self, to))
+            continue;
+        part_for(p, to, &begin, &size);
+        if (size > 0)
+            memcpy(half_of(p, set->self) + offset, input + begin, size);
+        struct ftc_large_tag tag = {.block = (uint32_t)(offset / ALIGNMENT),
+                                    .hop = HOP_READY,
+                                    .begin = begin,
+                                    .size = size};
+        rc = ftc_large_put(&p->base, to, tag, &(struct ftc_value){0});
+        offset += aligned(size);
+    }
     return rc;
 }
 
 static int start(struct ftc_large_exchange *exchange)
 {
     struct ftc_pairwise *p = (struct ftc_pairwise *)exchange;
-    int self = exchange->set.self, rc = FTC_SUCCESS;
+    int self = exchange->set.self, rc = share(p);
 
     for (int i = 1; i < exchange->set.places && rc == FTC_SUCCESS; i++) {
         int to = (self + i) % exchange->set.places;
-        if (sends(p, self, to) && source_number(p, to, self) < exchange->set.window)
+        if (travels(p, self, to) && source_number(p, to, self) < p->window)
             rc = send_block(p, to);
     }
-    p->next = p->sources < exchange->set.window ? p->sources : exchange->set.window;
+    p->next = p->sources < p->window ? p->sources : p->window;
     p->underway = p->next;
     for (int i = 0; i < p->next; i++)
         p->peer[source(p, self, i)].asked = 1;
@@ -209,29 +353,36 @@ static int start(struct ftc_large_exchange *exchange)
 static int answer(struct ftc_pairwise *p, int from, const struct ftc_large_tag *tag,
                   const struct ftc_value *value)
 {
-    if (!sends(p, p->base.set.self, from) || value->size > 0 ||
+    if (!travels(p, p->base.set.self, from) || value->size > 0 ||
         p->peer[from].sent >= blocks_for(p, from))
         return ftc_large_unawaited(from, tag, value);
     return send_block(p, from);
+}
+
+/* Can this be where the part begins, and its size? */
+static bool possible(const struct ftc_pairwise *p, const struct ftc_large_tag *tag)
+{
+    const struct ftc_call *call = p->base.set.call;
+    uint64_t most = call->signature.size;
+
+    return tag->begin <= most && tag->size <= most - tag->begin &&
+           (kind_of(p) != FTC_CALL_SCATTER || tag->size == call->slice_size);
 }
 
 /* Learns the size of a part from its first block. */
 static int open(struct ftc_pairwise *p, int from, const struct ftc_large_tag *tag,
                 const struct ftc_value *value)
 {
-    const struct ftc_call *call = p->base.set.call;
     struct ftc_large_blocks *in = &p->part[from];
-    uint64_t most = call->signature.size;
 
     if (in->count > 0)
         return in->begin == tag->begin && in->size == tag->size
                    ? 0
                    : ftc_large_unawaited(from, tag, value);
-    if (tag->block != 0 || tag->begin > most || tag->size > most - tag->begin ||
-        (kind_of(p) == FTC_CALL_SCATTER && tag->size != call->slice_size))
+    if (tag->block != 0 || !possible(p, tag))
         return ftc_large_unawaited(from, tag, value);
     in->begin = (size_t)tag->begin;
-    return ftc_large_blocks_open(in, (size_t)tag->size, p->base.set.block_most);
+    return ftc_large_blocks_open(in, (size_t)tag->size, p->base.set.part_most);
 }
 
 static int take_block(struct ftc_pairwise *p, int from, const struct ftc_large_tag *tag,
@@ -239,7 +390,7 @@ static int take_block(struct ftc_pairwise *p, int from, const struct ftc_large_t
 {
     struct ftc_large_blocks *part = &p->part[from];
 
-    if (!sends(p, from, p->base.set.self) || tag->block >= p->peer[from].asked)
+    if (!travels(p, from, p->base.set.self) || tag->block >= p->peer[from].asked)
         return ftc_large_unawaited(from, tag, value);
     int rc = open(p, from, tag, value);
     if (rc != 0)
@@ -254,15 +405,39 @@ static int take_block(struct ftc_pairwise *p, int from, const struct ftc_large_t
     return ask_more(p);
 }
 
+/* The part lies in the area of its sender. */
+static int take_ready(struct ftc_pairwise *p, int from, const struct ftc_large_tag *tag,
+                      const struct ftc_value *value)
+{
+    int self = p->base.set.self;
+    uint64_t offset = tag->block * (uint64_t)ALIGNMENT;
+
+    if (!sends(p, from, self) || !shares(p, from, self) || !possible(p, tag) ||
+        offset + tag->size > p->base.set.nodes->apart || p->part[from].count > 0 || value->size > 0)
+        return ftc_large_unawaited(from, tag, value);
+    p->part[from] = (struct ftc_large_blocks){.begin = (size_t)tag->begin,
+                                              .size = (size_t)tag->size,
+                                              .count = 1,
+                                              .memory = half_of(p, from) + offset};
+    p->in--;
+    return FTC_SUCCESS;
+}
+
 static int receive(struct ftc_large_exchange *exchange, int from, const struct ftc_large_tag *tag,
                    const struct ftc_value *value)
 {
     struct ftc_pairwise *p = (struct ftc_pairwise *)exchange;
 
-    if (tag->hop == HOP_ASK)
+    switch (tag->hop) {
+    case HOP_BLOCK:
+        return take_block(p, from, tag, value);
+    case HOP_ASK:
         return answer(p, from, tag, value);
-    return tag->hop == HOP_BLOCK ? take_block(p, from, tag, value)
-                                 : ftc_large_unawaited(from, tag, value);
+    case HOP_READY:
+        return take_ready(p, from, tag, value);
+    default:
+        return ftc_large_unawaited(from, tag, value);
+    }
 }
 
 static bool whole(const struct ftc_large_exchange *exchange)
@@ -271,18 +446,22 @@ static bool whole(const struct ftc_large_exchange *exchange)
     return p->in == 0 && (p->out == 0 || FTC_LARGE_MUTATED(WHOLE_EARLY));
 }
 
-/* The first sender that has not sent all; or the first receiver that has not asked for all. */
+/* The first sender that has not sent all, one of another row before those of this one; or the
+ * first receiver that has not asked for all. */
 static int awaited(const struct ftc_large_exchange *exchange)
 {
     const struct ftc_pairwise *p = pairwise_of(exchange);
-    int self = exchange->set.self, to = self;
+    int self = exchange->set.self, place = self;
+    bool here, sent;
 
-    if (p->in > 0)
+    if (p->low < p->sources)
         return source(p, self, p->low);
     do {
-        to = (to + 1) % exchange->set.places;
-    } while (to != self && !(sends(p, self, to) && p->peer[to].sent < blocks_for(p, to)));
-    return to;
+        place = (place + 1) % exchange->set.places;
+        here = !sends(p, place, self) || ftc_large_blocks_complete(&p->part[place]);
+        sent = !travels(p, self, place) || p->peer[place].sent >= blocks_for(p, place);
+    } while (place != self && here && (sent || p->in > 0));
+    return place;
 }
 
 /* --- the result --- */

@@ -104,13 +104,6 @@ static int count_before(struct ftc_ring_gather *ring)
     return FTC_SUCCESS;
 }
 
-static size_t half_offset(const struct ftc_ring_gather *ring, bool other)
-{
-    const struct ftc_large_nodes *nodes = ring->base.set.nodes;
-
-    return nodes->room + (other && !FTC_LARGE_MUTATED(ONE_HALF) ? nodes->apart : 0);
-}
-
 /* Both halves at once, so that no later attempt fails for lack of memory. */
 static int reserve_halves(const struct ftc_ring_gather *ring)
 {
@@ -119,10 +112,8 @@ static int reserve_halves(const struct ftc_ring_gather *ring)
     int others = grid->column < grid->columns
                      ? ring->before[grid->column * (grid->rows + 1) + grid->rows]
                      : 0;
-    size_t size = ((size_t)others + 1) * slot_size(ring);
-    int rc = nodes->reserve(nodes->arg, half_offset(ring, false), size);
 
-    return rc == FTC_SUCCESS ? nodes->reserve(nodes->arg, half_offset(ring, true), size) : rc;
+    return ftc_large_reserve_halves(nodes, ((size_t)others + 1) * slot_size(ring));
 }
 
 /* Where the contribution of a place lies in the area of the member of this row that has it: its own
@@ -138,7 +129,7 @@ static unsigned char *slot(const struct ftc_ring_gather *ring, int member, int p
         number = 1 + ring->before[member * (grid->rows + 1) + row] +
                  (place - grid->first[row]) / grid->columns;
     return set->nodes->areas + (size_t)(rank - set->nodes->lowest) * set->nodes->stride +
-           half_offset(ring, set->half) + (size_t)number * slot_size(ring);
+           ftc_large_half(set->nodes, set->half) + (size_t)number * slot_size(ring);
 }
 
 /* --- life --- */
@@ -183,27 +174,26 @@ static void destroy(struct ftc_large_exchange *exchange)
 
 /* --- out --- */
 
-/* Sends a contribution of this row to the right, as a copy: the input must outlive the call
- * only. */
+/* Sends a contribution of this row to the right. */
 static int send_out(struct ftc_ring_gather *ring, int place, const void *bytes, size_t size)
 {
     struct ftc_large_exchange *exchange = &ring->base;
     size_t most = exchange->set.block_most;
     uint32_t blocks = ftc_large_blocks_count(size, most);
-    struct ftc_value copy = {0};
+    struct ftc_value all = {0};
 
     if (ring->grid.rows == 1)
         return FTC_SUCCESS;
-    int rc = ftc_large_copy(exchange, bytes, size, &copy);
+    int rc = ftc_large_lend(exchange, bytes, size, &all);
     for (uint32_t b = 0; b < blocks && rc == FTC_SUCCESS; b++) {
         size_t offset = (size_t)b * most;
-        struct ftc_value block = {.buffer = copy.buffer,
+        struct ftc_value block = {.buffer = all.buffer,
                                   .offset = offset,
                                   .size = size - offset < most ? size - offset : most};
         struct ftc_large_tag tag = {.block = b, .hop = (uint32_t)place, .size = size};
         rc = ftc_large_put(exchange, neighbour(ring, 1), tag, &block);
     }
-    ftc_value_drop(&copy);
+    ftc_value_drop(&all);
     return rc;
 }
 

@@ -17,6 +17,7 @@
 /* docs/design/nodes.md, "Large values" */
 #define BLOCK_LEAST ((size_t)16 << 10)
 #define BLOCK_MOST  ((size_t)256 << 10)
+#define PART_MOST   ((size_t)1 << 20)
 #define WINDOW      4
 
 /* The stages of a request: it begins, an attempt starts, blocks go round the ring, the attempt is
@@ -41,6 +42,7 @@ static int ring_open(struct ftc_comm *comm)
                                           .attempts = (int)comm->process->config.f + 1,
                                           .block_least = BLOCK_LEAST,
                                           .block_most = BLOCK_MOST,
+                                          .part_most = PART_MOST,
                                           .window = WINDOW,
                                           .pool = comm->process->pool};
 
@@ -170,7 +172,8 @@ static void tell_member(struct ftc_comm *comm)
     }
 }
 
-static void start_attempt(struct ftc_comm *comm)
+/* False: the communicator was revoked. */
+static bool start_attempt(struct ftc_comm *comm)
 {
     struct ftc_large_now here;
 
@@ -178,6 +181,8 @@ static void start_attempt(struct ftc_comm *comm)
     ftc_publish_ran(comm, FTC_CHOICE_RING);
     ftc_progress_failures(comm->process);
     tell_member(comm);
+    if (ftc_comm_is_revoked(comm))
+        return false;
     here = now(comm);
     ftc_publish_called(comm, here.op);
     ftc_progress_must(comm->process, ftc_large_start(comm->large->core, &here,
@@ -185,6 +190,7 @@ static void start_attempt(struct ftc_comm *comm)
                                                      ftc_member_known_failed(comm->member)));
     put_out(comm);
     take_early(comm);
+    return true;
 }
 
 static void start_commit(struct ftc_comm *comm)
@@ -208,9 +214,17 @@ static enum ftc_large_verdict verdict_of_commit(struct ftc_comm *comm)
     return verdict;
 }
 
+/* The input is no longer lent to messages: the caller takes it back. */
+static void settle(struct ftc_comm *comm)
+{
+    if (comm->large != NULL)
+        ftc_progress_must(comm->process, ftc_large_settle(comm->large->core));
+}
+
 /* The call has ended with `status`. */
 static bool end(struct ftc_comm *comm, struct ftc_request *request, int status)
 {
+    settle(comm);
     ftc_large_end(comm->large->core);
     request->status = status;
     ftc_publish_ran(comm, FTC_CHOICE_RING); /* ftc_request_start() has set the commit's */
@@ -281,9 +295,8 @@ static bool advance(struct ftc_comm *comm, struct ftc_request *request)
         begin(comm, request);
     while (request->stage != PROTECTED) {
         if (request->stage == STARTS) {
-            if (!ftc_comm_begin(comm))
+            if (!ftc_comm_begin(comm) || !start_attempt(comm))
                 return false;
-            start_attempt(comm);
             request->stage = EXCHANGES;
         }
         if (request->stage == EXCHANGES) {
@@ -315,5 +328,6 @@ const struct ftc_algorithm ftc_algorithm_ring = {
     .called = called,
     .looks = look,
     .notice = notice,
+    .revoked = settle,
     .activity = activity_of,
 };

@@ -103,6 +103,7 @@ static void make_process(struct ftc_large_world *w, int rank)
         .attempts = w->story->attempts,
         .block_least = (size_t)w->story->block_least * sizeof(uint64_t),
         .block_most = (size_t)w->story->block_most * sizeof(uint64_t),
+        .part_most = (size_t)w->story->block_most * sizeof(uint64_t),
         .window = w->story->window};
 
     member.self = rank;

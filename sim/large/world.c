@@ -62,18 +62,23 @@ static struct ftc_buffer *join(const struct ftc_large_world *w, const struct ftc
     return bytes;
 }
 
-/* Are there more blocks on their way to a rank than it has asked for? Those of dead ranks may
- * belong to another history. */
+/* Are there more blocks on their way to a rank than it has asked for, and more bytes than so many
+ * blocks have? Those of dead ranks may belong to another history. */
 static void judge_window(struct ftc_large_world *w, int to, uint64_t bounded)
 {
+    size_t most = (size_t)w->story->window * (size_t)w->story->block_most * sizeof(uint64_t);
+    size_t bytes = 0;
     int count = 0;
 
     for (int from = 0; from < w->n; from++)
         for (const struct ftc_large_packet *p = w->first[from][to]; p != NULL; p = p->next)
-            count += w->process[from].alive && p->bounded == bounded;
-    if (count > w->story->window)
-        ftc_large_violate(w, "%d blocks are on their way to rank %d, which may have %d", count, to,
-                          w->story->window);
+            if (w->process[from].alive && p->bounded == bounded) {
+                count++;
+                bytes += p->size;
+            }
+    if (count > w->story->window && bytes > most)
+        ftc_large_violate(w, "%d blocks, %zu bytes, are on their way to rank %d, which may have %d",
+                          count, bytes, to, w->story->window);
 }
 
 void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buffer *head,
@@ -88,6 +93,7 @@ void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buff
     packet = ftc_cluster_alloc(w->n, 1, sizeof(*packet));
     packet->bytes = join(w, head, value);
     packet->bounded = bounded;
+    packet->size = value->size;
     while (*link != NULL)
         link = &(*link)->next;
     *link = packet;

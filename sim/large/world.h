@@ -12,6 +12,7 @@ struct ftc_large_packet {
     struct ftc_large_packet *next;
     /* The number of the operation for whose bounded receiver this block is, plus 1; 0: none. */
     uint64_t bounded;
+    size_t size; /* of the value */
     struct ftc_buffer *bytes;
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/copy.h"
 #include "base/value.h"
 #include "fail_alloc.h"
 #include "tests/suite.h"
@@ -131,6 +132,60 @@ START_TEST(without_a_pool_there_are_buffers_all_the_same)
 }
 END_TEST
 
+START_TEST(lent_bytes_are_copied_for_those_who_need_them_longer)
+{
+    unsigned char bytes[20 * KIB] = {0};
+    struct ftc_buffer *alone = ftc_buffer_lend(bytes, sizeof(bytes)),
+                      *shared = ftc_buffer_lend(bytes, sizeof(bytes));
+
+    memset(bytes, 1, sizeof(bytes));
+    ck_assert_ptr_eq(alone->data, bytes);
+    ck_assert(ftc_buffer_keep(alone, pool)); /* it is gone */
+    ck_assert_ptr_eq(ftc_buffer_ref(shared)->data, bytes);
+    ck_assert(ftc_buffer_keep(shared, pool));
+    memset(bytes, 2, sizeof(bytes));
+    ck_assert_uint_eq(shared->size, sizeof(bytes));
+    ck_assert_int_eq(shared->data[0], 1);
+    ck_assert_int_eq(shared->data[sizeof(bytes) - 1], 1);
+    ck_assert_int_eq(shared->references, 1);
+    ftc_buffer_unref(shared);
+}
+END_TEST
+
+START_TEST(without_memory_lent_bytes_stay_lent)
+{
+    unsigned char bytes[20 * KIB] = {0};
+    struct ftc_buffer *buffer = ftc_buffer_lend(bytes, sizeof(bytes));
+
+    ftc_buffer_ref(buffer);
+    fail_alloc_at(0); /* no assertion meanwhile: Check allocates */
+    bool kept = ftc_buffer_keep(buffer, pool);
+    fail_alloc_at(-1);
+    ck_assert(!kept);
+    ck_assert_int_eq(buffer->references, 2);
+    ck_assert_ptr_eq(buffer->data, bytes);
+    ftc_buffer_unref(buffer);
+    ftc_buffer_unref(buffer);
+}
+END_TEST
+
+START_TEST(a_copy_past_the_caches_is_a_copy)
+{
+    unsigned char from[400], to[400];
+
+    for (size_t i = 0; i < sizeof(from); i++)
+        from[i] = (unsigned char)(i * 7 + 1);
+    for (size_t begin = 0; begin < 70; begin++)
+        for (size_t size = 0; size <= 200; size++) {
+            memset(to, 0, sizeof(to));
+            ftc_copy_past_caches(to + begin, from + size % 17, size);
+            ck_assert_mem_eq(to + begin, from + size % 17, size);
+            ck_assert_int_eq(to[begin + size], 0);
+            ck_assert(begin == 0 || to[begin - 1] == 0);
+        }
+}
+END_TEST
+
 START_TEST(out_of_memory_there_is_none_but_what_was_kept)
 {
     struct ftc_buffer *kept = take(64 * KIB);
@@ -162,6 +217,9 @@ int main(void)
     tcase_add_test(tcase, the_ends_of_its_range_are);
     tcase_add_test(tcase, a_buffer_may_outlive_its_pool);
     tcase_add_test(tcase, without_a_pool_there_are_buffers_all_the_same);
+    tcase_add_test(tcase, lent_bytes_are_copied_for_those_who_need_them_longer);
+    tcase_add_test(tcase, without_memory_lent_bytes_stay_lent);
+    tcase_add_test(tcase, a_copy_past_the_caches_is_a_copy);
     tcase_add_test(tcase, out_of_memory_there_is_none_but_what_was_kept);
     suite_add_tcase(suite, tcase);
 

@@ -354,6 +354,7 @@ static void draw_settings(struct fuzz *z)
     z->settings.attempts = 1 + (int)take(z, ATTEMPTS);
     z->settings.block_least = ELEMENT * (1 + take(z, 8));
     z->settings.block_most = z->settings.block_least + ELEMENT * take(z, 16);
+    z->settings.part_most = z->settings.block_most;
     z->settings.window = 1 + (int)take(z, 3);
 }
 

@@ -147,6 +147,7 @@ void net_draw_nodes(struct net *net, size_t room)
 
 void net_create(struct net *net, size_t least, size_t most)
 {
+    net->part_most = most;
     for (int r = 0; r < net->ranks; r++) {
         struct ftc_large_exchange_settings settings = {
             .call = &net->of[r].call,
@@ -158,6 +159,7 @@ void net_create(struct net *net, size_t least, size_t most)
             .element = sizeof(union element),
             .block_least = least * BLOCK,
             .block_most = most * BLOCK,
+            .part_most = most * BLOCK,
             .window = WINDOW};
         if (!ftc_set_has(&net->failed, r))
             ck_assert_int_eq(ftc_large_exchange_create(&net->of[r].exchange, &settings),
@@ -182,6 +184,9 @@ void net_put_out(struct net *net, int rank)
         net->sent[rank][to] += value.size;
         net->messages[rank][to]++;
         net->underway[to] += value.size > 0;
+        net->bytes_underway[to] += value.size;
+        net->flooded |=
+            net->underway[to] > WINDOW && net->bytes_underway[to] > WINDOW * net->part_most * BLOCK;
         if (net->underway[to] > net->most_underway)
             net->most_underway = net->underway[to];
     }
@@ -207,6 +212,7 @@ void net_deliver(struct net *net, int i)
 
     net->packet[i] = net->packet[--net->packets];
     net->underway[packet.to] -= packet.value.size > 0;
+    net->bytes_underway[packet.to] -= packet.value.size;
     ck_assert(!ftc_large_exchange_whole(net->of[packet.to].exchange));
     int awaited = ftc_large_exchange_awaited(net->of[packet.to].exchange);
     ck_assert(awaited >= 0 && awaited < net->places && awaited != net->place[packet.to]);

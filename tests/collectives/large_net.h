@@ -60,6 +60,8 @@ struct net {
     size_t sent[RANKS][RANKS]; /* bytes of values */
     int messages[RANKS][RANKS];
     int underway[RANKS], most_underway; /* values on their way to each rank */
+    size_t bytes_underway[RANKS], part_most;
+    bool flooded; /* more were on their way than a window has, and more bytes */
 };
 
 struct net *net_new(int ranks);

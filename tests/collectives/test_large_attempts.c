@@ -34,6 +34,7 @@ static void rank_init(struct rank *rank, int self)
                                           .attempts = 2,
                                           .block_least = 8,
                                           .block_most = 4096,
+                                          .part_most = 8, /* a part has several */
                                           .window = 1};
 
     *rank = (struct rank){
