@@ -308,8 +308,6 @@ size_t ftc_tcp_read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t 
 void ftc_tcp_read_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 
 /* tcp/send.c */
-/* Does something wait to be sent, on a link or until there is one? */
-bool ftc_tcp_waits(const struct ftc_tcp_peer *peer);
 /* Does nothing wait to be sent? What is held back waits for its time alone. */
 bool ftc_tcp_all_sent(struct ftc_tcp *tcp);
 /* Write what the wire takes. */

@@ -64,7 +64,8 @@ static bool sealed_bytes_wait(const struct ftc_tcp_connection *link)
     return link->sealed != NULL && ftc_tcp_sealed_waits(link);
 }
 
-bool ftc_tcp_waits(const struct ftc_tcp_peer *peer)
+/* Does something wait to be sent, on a link or until there is one? */
+static bool waits(const struct ftc_tcp_peer *peer)
 {
     return peer->out.unsent != NULL || (peer->link != NULL && sealed_bytes_wait(peer->link));
 }
@@ -75,7 +76,7 @@ bool ftc_tcp_all_sent(struct ftc_tcp *tcp)
     bool all = true;
 
     for (struct ftc_tcp_peer **place = &tcp->waiting, *peer; (peer = *place) != NULL;) {
-        if (ftc_tcp_waits(peer)) {
+        if (waits(peer)) {
             all &= peer->link != NULL && peer->link->held > 0;
             place = &peer->next_waiting;
             continue;
@@ -108,7 +109,7 @@ void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
             write_failed(tcp, peer, errno);
         }
     }
-    if (ftc_tcp_waits(peer))
+    if (waits(peer))
         ftc_tcp_await(tcp, peer);
     if (peer->link != NULL)
         tcp->wire->wait(tcp, peer);
