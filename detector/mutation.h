@@ -47,7 +47,10 @@ extern enum ftc_lease_mutation ftc_lease_mutation; /* set once, before the first
     X(NO_VECTOR, "a new neighbour gets no vector")                                                 \
     X(NO_ANSWER, "a vector that has more is not answered")                                         \
     X(OUT_OF_ORDER, "news are taken though earlier ones lack")                                     \
-    X(RIGHT_ONLY, "only the right neighbour is told")
+    X(RIGHT_ONLY, "only the right neighbour is told")                                              \
+    X(WAITS_FOR_EVER, "a correction that waits is never sent")                                     \
+    X(ALWAYS_WAITS, "news wait at each neighbour where the tree has a hole")                       \
+    X(GAP_BEFORE_CHILD, "a neighbour that is a child gets no earlier news")
 
 enum ftc_notices_mutation {
     FTC_NOTICES_MUTATION_NONE,

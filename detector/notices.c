@@ -10,12 +10,17 @@
 enum ftc_notices_mutation ftc_notices_mutation = FTC_NOTICES_MUTATION_NONE;
 #endif
 
-void ftc_notices_init(struct ftc_notices *notices, int self, int nodes)
+static void find_neighbours(struct ftc_notices *notices)
 {
-    *notices = (struct ftc_notices){.self = self};
+    notices->neighbour[FTC_NOTICES_LEFT] = ftc_places_left(&notices->places, notices->self);
+    notices->neighbour[FTC_NOTICES_RIGHT] = ftc_places_right(&notices->places, notices->self);
+}
+
+void ftc_notices_init(struct ftc_notices *notices, int self, int nodes, uint64_t wait_ns)
+{
+    *notices = (struct ftc_notices){.self = self, .wait_ns = wait_ns, .due_ns = UINT64_MAX};
     ftc_places_init(&notices->places, nodes);
-    notices->left = ftc_places_left(&notices->places, self);
-    notices->right = ftc_places_right(&notices->places, self);
+    find_neighbours(notices);
 }
 
 void ftc_notices_fini(struct ftc_notices *notices)
@@ -106,14 +111,21 @@ bool ftc_notices_next(struct ftc_notices *notices, struct ftc_notices_output *ou
     return true;
 }
 
-static void send(struct ftc_notices *notices, int to, const struct ftc_notices_log *log,
-                 uint32_t number)
+static void put_news(struct ftc_notices *notices, int to, const struct ftc_notices_log *log,
+                     uint32_t number)
 {
     put(notices, &(struct ftc_notices_output){.kind = FTC_NOTICES_NEWS,
                                               .to = to,
                                               .origin = log->origin,
                                               .number = number,
                                               .item = log->item[number - 1]});
+}
+
+static void send_behind(struct ftc_notices *notices, int to, const struct ftc_notices_log *log,
+                        uint32_t have)
+{
+    for (uint32_t number = have; number < log->count; number++)
+        put_news(notices, to, log, number + 1);
 }
 
 static void send_vector(struct ftc_notices *notices, int to, bool asks)
@@ -125,64 +137,122 @@ static void send_vector(struct ftc_notices *notices, int to, bool asks)
 
 /* --- spreading --- */
 
-/* N3. A neighbour that is a child gets it as a child. */
-static void correct(struct ftc_notices *notices, int to, int from,
-                    const struct ftc_notices_log *log)
+/* N3: this neighbour has the first `number` news of the log. */
+static void note(struct ftc_notices *notices, struct ftc_notices_log *log, int node,
+                 uint32_t number)
 {
-    if (to != notices->self && to != from && to != log->origin &&
-        !ftc_places_is_child(&notices->places, log->origin, notices->self, to) &&
-        !FTC_NOTICES_MUTATED(NO_CORRECTION))
-        send(notices, to, log, log->count);
+    for (int s = 0; s < FTC_NOTICES_SIDES; s++)
+        if (notices->neighbour[s] == node && log->side[s].has < number)
+            log->side[s].has = number;
 }
 
-/* N2, N3: pass on the latest news of this log. The larger subtrees come first. */
-static void spread(struct ftc_notices *notices, int from, const struct ftc_notices_log *log)
+/* N3: what the neighbour may lack. */
+static void correct(struct ftc_notices *notices, struct ftc_notices_log *log, int s)
 {
+    int to = notices->neighbour[s];
+
+    log->side[s].due_ns = 0;
+    if (to == notices->self || to == log->origin || FTC_NOTICES_MUTATED(NO_CORRECTION) ||
+        (s == FTC_NOTICES_LEFT && FTC_NOTICES_MUTATED(RIGHT_ONLY)))
+        return;
+    send_behind(notices, to, log, log->side[s].has);
+    note(notices, log, to, log->count);
+}
+
+/* N2. The larger subtrees come first. A neighbour drops news if it lacks those before them. */
+static void send_to_child(struct ftc_notices *notices, int child, struct ftc_notices_log *log)
+{
+    uint32_t have = log->count - 1;
+
+    for (int s = 0; s < FTC_NOTICES_SIDES; s++)
+        if (notices->neighbour[s] == child && !FTC_NOTICES_MUTATED(GAP_BEFORE_CHILD))
+            have = log->side[s].has;
+    send_behind(notices, child, log, have);
+    note(notices, log, child, log->count);
+}
+
+/* N3: a correction that has waited for news before these ones takes these with it. */
+static void correct_later(struct ftc_notices *notices, struct ftc_notices_log *log, uint64_t now)
+{
+    for (int s = 0; s < FTC_NOTICES_SIDES; s++) {
+        struct ftc_notices_side *side = &log->side[s];
+        if (side->due_ns == 0 && side->has < log->count)
+            side->due_ns = now + (uint64_t)(s + 1) * notices->wait_ns;
+        if (side->due_ns != 0 && side->due_ns < notices->due_ns)
+            notices->due_ns = side->due_ns;
+    }
+}
+
+/* N2, N3: pass on the latest news of this log. News that do not come from the parent tell that the
+ * tree has a hole. */
+static void spread(struct ftc_notices *notices, int from, struct ftc_notices_log *log, uint64_t now)
+{
+    const struct ftc_places *places = &notices->places;
     int child;
 
     if (from != notices->self && FTC_NOTICES_MUTATED(NOT_PASSED_ON))
         return;
-    for (int c = 0;
-         (child = ftc_places_child(&notices->places, log->origin, notices->self, c)) >= 0; c++)
+    for (int c = 0; (child = ftc_places_child(places, log->origin, notices->self, c)) >= 0; c++)
         if (child != from)
-            send(notices, child, log, log->count);
-    correct(notices, notices->right, from, log);
-    if (notices->left != notices->right && !FTC_NOTICES_MUTATED(RIGHT_ONLY))
-        correct(notices, notices->left, from, log);
+            send_to_child(notices, child, log);
+    if (from == notices->self || FTC_NOTICES_MUTATED(ALWAYS_WAITS) ||
+        ftc_places_is_child(places, log->origin, from, notices->self)) {
+        correct_later(notices, log, now);
+        return;
+    }
+    for (int s = 0; s < FTC_NOTICES_SIDES; s++)
+        correct(notices, log, s);
 }
 
-uint32_t ftc_notices_tell(struct ftc_notices *notices, void *item)
+void ftc_notices_tick(struct ftc_notices *notices, uint64_t now_ns)
+{
+    if (now_ns < notices->due_ns || FTC_NOTICES_MUTATED(WAITS_FOR_EVER))
+        return;
+    notices->due_ns = UINT64_MAX;
+    for (int i = 0; i < notices->logs; i++) {
+        struct ftc_notices_log *log = &notices->log[i];
+        for (int s = 0; s < FTC_NOTICES_SIDES; s++) {
+            if (log->side[s].due_ns == 0)
+                continue;
+            if (log->side[s].due_ns <= now_ns)
+                correct(notices, log, s);
+            else if (log->side[s].due_ns < notices->due_ns)
+                notices->due_ns = log->side[s].due_ns;
+        }
+    }
+}
+
+uint64_t ftc_notices_due(const struct ftc_notices *notices)
+{
+    return notices->due_ns;
+}
+
+uint32_t ftc_notices_tell(struct ftc_notices *notices, void *item, uint64_t now_ns)
 {
     struct ftc_notices_log *log = log_of(notices, notices->self);
 
     append(log, item);
-    spread(notices, notices->self, log);
+    spread(notices, notices->self, log, now_ns);
     return log->count;
 }
 
 /* N1, N6. */
 bool ftc_notices_take(struct ftc_notices *notices, int from, int origin, uint32_t number,
-                      void *item)
+                      void *item, uint64_t now_ns)
 {
     struct ftc_notices_log *log = log_of(notices, origin);
     bool next =
         number == log->count + 1 || (FTC_NOTICES_MUTATED(OUT_OF_ORDER) && number > log->count);
 
+    note(notices, log, from, number);
     if (origin == notices->self || log->closed || !next)
         return false;
     append(log, item);
-    spread(notices, from, log);
+    spread(notices, from, log, now_ns);
     return true;
 }
 
 /* --- repair --- */
-
-static void send_behind(struct ftc_notices *notices, int to, const struct ftc_notices_log *log,
-                        uint32_t have)
-{
-    for (uint32_t number = have; number < log->count; number++)
-        send(notices, to, log, number + 1);
-}
 
 /* Does this node lack news that another node has? */
 static bool lacks(const struct ftc_notices *notices, const uint32_t have[])
@@ -199,9 +269,13 @@ static bool lacks(const struct ftc_notices *notices, const uint32_t have[])
 /* N5. */
 void ftc_notices_vector(struct ftc_notices *notices, int from, const uint32_t have[], bool asks)
 {
-    for (int i = 0; i < notices->logs; i++)
-        if (notices->log[i].origin != from)
-            send_behind(notices, from, &notices->log[i], have[notices->log[i].origin]);
+    for (int i = 0; i < notices->logs; i++) {
+        struct ftc_notices_log *log = &notices->log[i];
+        if (log->origin == from)
+            continue;
+        send_behind(notices, from, log, have[log->origin]);
+        note(notices, log, from, log->count);
+    }
     if (asks && lacks(notices, have))
         send_vector(notices, from, false);
 }
@@ -211,18 +285,32 @@ void ftc_notices_want(struct ftc_notices *notices, int from, uint32_t have)
     send_behind(notices, from, log_of(notices, notices->self), have);
 }
 
+/* The vector brings a new neighbour all that is here. */
+static void compare(struct ftc_notices *notices, int s)
+{
+    int to = notices->neighbour[s];
+    bool both = s == FTC_NOTICES_LEFT && to == notices->neighbour[FTC_NOTICES_RIGHT];
+
+    for (int i = 0; i < notices->logs; i++) {
+        struct ftc_notices_log *log = &notices->log[i];
+        log->side[s] =
+            (struct ftc_notices_side){.has = both ? log->side[FTC_NOTICES_RIGHT].has : log->count};
+    }
+    if (to != notices->self && !both)
+        send_vector(notices, to, true);
+}
+
 void ftc_notices_gone(struct ftc_notices *notices, int node)
 {
-    int left = notices->left, right = notices->right;
+    int before[FTC_NOTICES_SIDES];
 
+    memcpy(before, notices->neighbour, sizeof(before));
     if (node == notices->self || !ftc_places_remove(&notices->places, node))
         return;
-    notices->left = ftc_places_left(&notices->places, notices->self);
-    notices->right = ftc_places_right(&notices->places, notices->self);
-    if (notices->right != right && notices->right != notices->self)
-        send_vector(notices, notices->right, true);
-    if (notices->left != left && notices->left != notices->self && notices->left != notices->right)
-        send_vector(notices, notices->left, true);
+    find_neighbours(notices);
+    for (int s = 0; s < FTC_NOTICES_SIDES; s++)
+        if (notices->neighbour[s] != before[s])
+            compare(notices, s);
 }
 
 void ftc_notices_close(struct ftc_notices *notices, int origin)

@@ -89,7 +89,8 @@ static int make_room(struct ftc_agent *agent, int ranks)
         agent->owed == NULL || agent->told == NULL || agent->gone == NULL || agent->left == NULL ||
         agent->left_ns == NULL || agent->heard == NULL || agent->agreed_ns == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %zu nodes", nodes);
-    ftc_notices_init(&agent->notices, agent->meeting.node, agent->meeting.nodes);
+    ftc_notices_init(&agent->notices, agent->meeting.node, agent->meeting.nodes,
+                     agent->period_ns / FTC_NOTICES_WAITS);
     return ftc_lease_box_init(&agent->box, agent->meeting.nodes);
 }
 
@@ -297,14 +298,13 @@ static void take_message(struct ftc_agent *agent, int node, struct ftc_buffer *b
         take(agent, node, &message, buffer);
 }
 
-/* True: there may be more. */
-static bool receive(struct ftc_agent *agent)
+static void receive(struct ftc_agent *agent)
 {
-    for (int i = 0; i < MESSAGES_PER_TURN; i++) {
+    for (int i = 0; i < MESSAGES_PER_TURN && ftc_tcp_pending(agent->links); i++) {
         struct ftc_buffer *buffer = NULL;
         int node = -1, rc = agent->links->ops->receive(agent->links, &node, &buffer);
         if (rc == 0)
-            return false;
+            break;
         if (rc == 1)
             take_message(agent, node, buffer);
         else
@@ -312,7 +312,6 @@ static bool receive(struct ftc_agent *agent)
                     ftc_last_error());
         ftc_buffer_unref(buffer);
     }
-    return true;
 }
 
 /* --- the lease --- */
@@ -425,6 +424,7 @@ void ftc_agent_look(struct ftc_agent *agent)
     if (!leads_on)
         leave_base(agent);
     ftc_agent_tell(agent, !leads_on);
+    ftc_agent_pass_news(agent);
 }
 
 static void set_due(struct ftc_agent *agent, bool more)
@@ -433,6 +433,8 @@ static void set_due(struct ftc_agent *agent, bool more)
 
     if (!more && !agent->apart && !agent->fenced && ftc_lease_due(agent->lease) < due)
         due = ftc_lease_due(agent->lease);
+    if (ftc_notices_due(&agent->notices) < due)
+        due = ftc_notices_due(&agent->notices);
     ev_now_update(agent->loop);
     ev_timer_stop(agent->loop, &agent->due);
     ev_timer_set(&agent->due, due > now ? (double)(due - now) / 1e9 : 0., 0.);
@@ -443,19 +445,17 @@ static void set_due(struct ftc_agent *agent, bool more)
 static void on_before_sleep(struct ev_loop *loop, struct ev_prepare *prepare, int events)
 {
     struct ftc_agent *agent = prepare->data;
-    bool idle, more = agent->links->ops->ready(agent->links) && receive(agent);
 
     (void)loop;
     (void)events;
+    if (agent->links->ops->ready(agent->links))
+        receive(agent);
     ftc_agent_keep_lease(agent);
-    ftc_agent_look(agent);
     ftc_agent_care_for_left(agent);
-    ftc_agent_pass_news(agent);
+    ftc_agent_look(agent);
     ftc_agent_give_seen(agent);
     ftc_agent_show(agent);
-    (void)agent->links->ops->flush(agent->links, &idle);
-    more = agent->links->ops->ready(agent->links) || more;
-    set_due(agent, more);
+    set_due(agent, agent->links->ops->ready(agent->links));
     agent->changed(agent->arg);
 }
 

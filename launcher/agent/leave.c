@@ -87,7 +87,6 @@ static void begin_to_leave(struct ftc_agent *agent, uint64_t now)
     struct ftc_agent_message left = {.kind = FTC_AGENT_LEFT};
 
     ftc_agent_look(agent);
-    ftc_agent_pass_news(agent);
     agent->leaving_ns = now;
     ftc_tcp_acknowledge_after(agent->links, 0); /* others wait for it to end, too */
     left.number = ftc_notices_count(&agent->notices, agent->meeting.node);

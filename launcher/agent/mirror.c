@@ -42,9 +42,12 @@ int ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message 
 
 void ftc_mirror_ring(struct ftc_mirror *mirror)
 {
-    if (mirror->rings)
-        ftc_bell_ring_all(mirror->bell);
-    mirror->rings = false;
+    if (!mirror->rings)
+        return;
+    ftc_bell_ring_all(mirror->bell);
+    if (mirror->rings_boards)
+        ftc_board_ring_all(mirror->segment);
+    mirror->rings = mirror->rings_boards = false;
 }
 
 void ftc_mirror_marked(struct ftc_mirror *mirror, int rank)
@@ -104,8 +107,7 @@ bool ftc_mirror_failed(struct ftc_mirror *mirror, const struct ftc_agent_message
     if (process->failed)
         return false;
     ftc_segment_declare(mirror->segment, message->rank, &failure);
-    ftc_bell_ring_all(mirror->bell);
-    ftc_board_ring_all(mirror->segment);
+    mirror->rings = mirror->rings_boards = true;
     process->failed = true;
     mirror->ranks->failed++;
     process->failure = failure;

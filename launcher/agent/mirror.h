@@ -15,15 +15,17 @@ struct ftc_mirror {
     struct ftc_segment *segment;
     struct ftc_ranks *ranks;
     struct ftc_bell *bell;
-    bool rings;  /* some rank has joined, and the ranks of this node have not been rung since */
+    /* Some rank has joined, or failed, and the ranks of this node have not been rung since. */
+    bool rings, rings_boards;
     int settled; /* all ranks below it are settled, which is final; it begins at 0 */
 };
 
 /* All of these ignore what was told before. */
 /* FTC_ERR_SYSTEM: /dev/shm has no room for its endpoint, so this node cannot reach it. */
 int ftc_mirror_joined(struct ftc_mirror *mirror, const struct ftc_agent_message *message);
-/* Ranks that want to send to one that has joined wait for its endpoint. Call this when all that has
- * come is taken: at a start there are many. */
+/* Wake ranks that wait for the endpoint of one that has joined, or for one that has failed. Call
+ * this when all that has come is taken and passed on: at a start, and when a node is lost, there is
+ * much of it. */
 void ftc_mirror_ring(struct ftc_mirror *mirror);
 void ftc_mirror_marked(struct ftc_mirror *mirror, int rank);
 void ftc_mirror_ended(struct ftc_mirror *mirror, const struct ftc_agent_message *message);

@@ -2,9 +2,11 @@
  * is its message, as it came or as it was first sent. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/wire.h"
 #include "launcher/agent/internal.h"
+#include "transport/tcp/tcp.h"
 
 void ftc_agent_announce(struct ftc_agent *agent, const struct ftc_agent_message *message)
 {
@@ -16,7 +18,7 @@ void ftc_agent_announce(struct ftc_agent *agent, const struct ftc_agent_message 
         FTC_LOG(&agent->log, FTC_LOG_ERROR,
                 "cannot tell the other nodes what happened to rank %d: out of memory", news.rank);
     else
-        (void)ftc_notices_tell(&agent->notices, buffer);
+        (void)ftc_notices_tell(&agent->notices, buffer, ftc_clock_now());
 }
 
 static void send_vector(struct ftc_agent *agent, int node, bool asks)
@@ -42,7 +44,8 @@ void ftc_agent_pass_news(struct ftc_agent *agent)
 {
     struct ftc_notices_output output;
 
-    ftc_mirror_ring(&agent->mirror);
+    ftc_notices_tick(&agent->notices, ftc_clock_now());
+    ftc_tcp_gather(agent->links, true);
     while (ftc_notices_next(&agent->notices, &output)) {
         if (agent->closed[output.to])
             continue;
@@ -51,6 +54,8 @@ void ftc_agent_pass_news(struct ftc_agent *agent)
         else
             ftc_agent_send_buffer(agent, output.to, output.item);
     }
+    ftc_tcp_gather(agent->links, false);
+    ftc_mirror_ring(&agent->mirror);
 }
 
 /* The leader tells LOST at once, since it may have left by its next beat. A node that has not
@@ -91,7 +96,7 @@ void ftc_agent_take_news(struct ftc_agent *agent, int node, const struct ftc_age
 {
     int origin = ftc_segment_node_of(agent->mirror.segment, message->rank);
 
-    if (!ftc_notices_take(&agent->notices, node, origin, message->number, buffer))
+    if (!ftc_notices_take(&agent->notices, node, origin, message->number, buffer, ftc_clock_now()))
         return;
     (void)ftc_buffer_ref(buffer);
     apply(agent, message);

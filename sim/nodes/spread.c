@@ -12,10 +12,13 @@
 #define BYTES 64 /* of a message: the head, and what TCP's frame adds */
 #define NEWS  2  /* the notice and the end */
 #define RUNS  5
+#define DUE   0         /* a correction is due: kind of event; the others are numbers of news */
+#define P_NS  250000000 /* the default of detector.heartbeat_period_ms */
 
 struct node {
     struct ftc_notices notices;
     uint64_t free_ns; /* it is busy until then */
+    uint64_t due_ns;  /* when its timer fires */
     int sent;
     bool dead;
 };
@@ -34,6 +37,18 @@ static int below(struct world *w, int limit)
 }
 
 /* --- steps --- */
+
+static int set_timer(struct world *w, int i)
+{
+    struct node *node = &w->node[i];
+    uint64_t due = ftc_notices_due(&node->notices);
+    struct ftc_event event = {.key = due, .rank = (uint32_t)i, .kind = DUE};
+
+    if (due == UINT64_MAX || due == node->due_ns)
+        return FTC_SUCCESS;
+    node->due_ns = due;
+    return ftc_queue_push(&w->queue, &event);
+}
 
 /* Two sends of a node lie at least o and the gap apart. */
 static int put_out(struct world *w, int i, uint64_t now)
@@ -54,7 +69,7 @@ static int put_out(struct world *w, int i, uint64_t now)
         node->free_ns += gap > overhead ? gap : overhead;
         node->sent++;
     }
-    return rc;
+    return rc == FTC_SUCCESS ? set_timer(w, i) : rc;
 }
 
 static int take(struct world *w, const struct ftc_event *event)
@@ -64,8 +79,12 @@ static int take(struct world *w, const struct ftc_event *event)
 
     if (node->dead)
         return FTC_SUCCESS;
+    if (event->kind == DUE) {
+        ftc_notices_tick(&node->notices, event->key);
+        return put_out(w, (int)event->rank, event->key);
+    }
     node->free_ns = begun + ftc_cost_overhead(&w->spread->cost);
-    if (!ftc_notices_take(&node->notices, (int)event->other, w->origin, event->kind, NULL))
+    if (!ftc_notices_take(&node->notices, (int)event->other, w->origin, event->kind, NULL, begun))
         return FTC_SUCCESS;
     if (event->kind == 1) {
         w->reached++;
@@ -95,7 +114,7 @@ static int spread_news(struct world *w)
     int rc = FTC_SUCCESS;
 
     for (int news = 0; news < NEWS; news++)
-        (void)ftc_notices_tell(&w->node[w->origin].notices, NULL);
+        (void)ftc_notices_tell(&w->node[w->origin].notices, NULL, 0);
     rc = put_out(w, w->origin, 0);
     while (rc == FTC_SUCCESS && ftc_queue_pop(&w->queue, &event))
         rc = take(w, &event);
@@ -114,7 +133,7 @@ int ftc_spread_run(struct ftc_spread *spread)
     spread->busiest = 0;
     ftc_queue_init(&w.queue);
     for (int i = 0; i < spread->nodes; i++)
-        ftc_notices_init(&w.node[i].notices, i, spread->nodes);
+        ftc_notices_init(&w.node[i].notices, i, spread->nodes, P_NS / FTC_NOTICES_WAITS);
     draw(&w);
     rc = spread_news(&w);
     for (int i = 0; i < spread->nodes; i++) {

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define MOST_DEATHS 64
-#define PAUSE_NS    50000000 /* until all others wait */
+#define PAUSE_NS    250000000 /* until all others wait, and sleep while they do */
 
 static int64_t now_us(void)
 {
@@ -44,9 +44,14 @@ static int64_t count_ranks(ftc_comm *world)
     return sum;
 }
 
-static void die(int number)
+static void rest(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+}
+
+static void die(int number)
+{
+    rest();
     printf("died %d %" PRId64 "\n", number, now_us());
     fflush(stdout);
     raise(SIGKILL);
@@ -94,6 +99,7 @@ int main(int argc, char **argv)
         if (victim == ftc_rank(world))
             pause();
         known[i] = await_death(victim, world);
+        rest(); /* all hosts share the processors of a machine with those that do not know yet */
     }
     int64_t survivors = count_ranks(world);
     printf("first %" PRId64 "\n", first);

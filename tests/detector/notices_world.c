@@ -58,7 +58,7 @@ static void take(struct notices_world *w, int from, int to, const struct notices
 
     if (m->output.kind == FTC_NOTICES_VECTOR)
         ftc_notices_vector(n, from, m->have, m->output.asks);
-    else if (ftc_notices_take(n, from, m->output.origin, m->output.number, m->output.item))
+    else if (ftc_notices_take(n, from, m->output.origin, m->output.number, m->output.item, w->now))
         w->skipped |= m->output.item != item_of(m->output.origin, before + 1);
     put_out(w, to);
 }
@@ -100,7 +100,7 @@ void notices_world_tell(struct notices_world *w, int i)
     if (node->dead || node->to_tell == 0)
         return;
     node->to_tell--;
-    ftc_notices_tell(&node->notices, item_of(i, ftc_notices_count(&node->notices, i) + 1));
+    ftc_notices_tell(&node->notices, item_of(i, ftc_notices_count(&node->notices, i) + 1), w->now);
     put_out(w, i);
 }
 
@@ -158,9 +158,18 @@ static bool see_gone(struct notices_world *w, int i, int gone)
     return true;
 }
 
+static void tick(struct notices_world *w, int i)
+{
+    if (w->node[i].dead || ftc_notices_due(&w->node[i].notices) > w->now)
+        return;
+    ftc_notices_tick(&w->node[i].notices, w->now);
+    put_out(w, i);
+}
+
 void notices_world_step(struct notices_world *w)
 {
-    int a = below(w, w->nodes), b = below(w, w->nodes), kind = below(w, 24);
+    w->now++;
+    int a = below(w, w->nodes), b = below(w, w->nodes), kind = below(w, 26);
 
     if (kind == 0)
         strike(w, a);
@@ -170,11 +179,13 @@ void notices_world_step(struct notices_world *w)
         (void)see_gone(w, a, b);
     else if (kind < 8)
         notices_world_tell(w, a);
+    else if (kind < 10)
+        tick(w, a);
     else if (a != b)
         (void)receive_one(w, a, b);
 }
 
-void notices_world_rest(struct notices_world *w)
+static void arrive(struct notices_world *w)
 {
     bool any = true;
 
@@ -186,6 +197,27 @@ void notices_world_rest(struct notices_world *w)
                 any |= a != b && (see_gone(w, a, b) || receive_one(w, a, b));
         }
     }
+}
+
+void notices_world_wait(struct notices_world *w, int waits)
+{
+    arrive(w);
+    for (; waits > 0; waits--) {
+        w->now += NOTICES_WAIT;
+        for (int i = 0; i < w->nodes; i++)
+            tick(w, i);
+        arrive(w);
+    }
+}
+
+/* News wait twice at most in each level of the tree. */
+void notices_world_rest(struct notices_world *w)
+{
+    int levels = 0;
+
+    while (1 << levels < w->nodes)
+        levels++;
+    notices_world_wait(w, 2 * levels);
 }
 
 /* --- judging --- */
@@ -222,7 +254,7 @@ void notices_world_make(struct notices_world *w, const struct test_random *rando
     w->nodes = (int)test_random_between(&w->random, (uint64_t)least, (uint64_t)most);
     w->strikes = below(w, w->nodes);
     for (int i = 0; i < w->nodes; i++) {
-        ftc_notices_init(&w->node[i].notices, i, w->nodes);
+        ftc_notices_init(&w->node[i].notices, i, w->nodes, NOTICES_WAIT);
         w->node[i].to_tell = below(w, NOTICES_NEWS);
     }
 }

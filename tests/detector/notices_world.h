@@ -7,6 +7,7 @@
 
 #define NOTICES_MOST 40 /* nodes */
 #define NOTICES_NEWS 4  /* most news of a node */
+#define NOTICES_WAIT 20 /* for a correction; each step takes 1 */
 
 struct notices_message {
     struct ftc_notices_output output;
@@ -32,6 +33,7 @@ struct notices_node {
 struct notices_world {
     struct test_random random;
     int nodes, strikes;
+    uint64_t now;
     bool unseen;  /* nobody sees that a node is gone, before the end or at all */
     bool skipped; /* some node took news without those before them */
     struct notices_node node[NOTICES_MOST];
@@ -44,8 +46,12 @@ void notices_world_free(struct notices_world *w);
 
 /* One random thing that can happen. */
 void notices_world_step(struct notices_world *w);
-/* All that is still under way arrives. Without `unseen` all nodes see who is gone. */
+/* All that is still under way arrives. Without `unseen` all nodes see who is gone. As much time
+ * passes as corrections may need. */
 void notices_world_rest(struct notices_world *w);
+
+/* The same, with so many times NOTICES_WAIT. */
+void notices_world_wait(struct notices_world *w, int waits);
 
 void notices_world_tell(struct notices_world *w, int i);
 void notices_world_die(struct notices_world *w, int i);

@@ -493,6 +493,20 @@ START_TEST(a_burst_is_there_when_its_sender_is_woken_by_the_descriptor)
 }
 END_TEST
 
+START_TEST(gathered_messages_go_out_together)
+{
+    tcp_assert_goes_on();
+    ftc_tcp_gather(tcp_end[0], true);
+    tcp_must_send(0, 1, 1, 60);
+    tcp_must_send(0, 1, 2, 60);
+    ck_assert_ptr_ne(ftc_tcp_known((struct ftc_tcp *)tcp_end[0], 1)->out.unsent, NULL);
+    ftc_tcp_gather(tcp_end[0], false);
+    ck_assert_ptr_eq(ftc_tcp_known((struct ftc_tcp *)tcp_end[0], 1)->out.unsent, NULL);
+    tcp_expect(1, 0, 1, 60);
+    tcp_expect(1, 0, 2, 60);
+}
+END_TEST
+
 START_TEST(the_last_words_of_who_has_gone_are_heard)
 {
     tcp_assert_goes_on();
@@ -537,6 +551,7 @@ int main(void)
     tcase_add_test(tcase, a_closed_socket_that_a_child_holds_is_not_watched);
     tcase_add_test(tcase, who_is_expected_is_heard_first_and_the_others_too);
     tcase_add_test(tcase, a_burst_is_there_when_its_sender_waits);
+    tcase_add_test(tcase, gathered_messages_go_out_together);
     tcase_add_test(tcase, a_burst_is_there_when_its_sender_is_woken_by_the_descriptor);
     tcase_add_test(tcase, the_last_words_of_who_has_gone_are_heard);
     suite_add_tcase(suite, tcase);

@@ -22,6 +22,10 @@ bool ftc_tcp_hold(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     struct ftc_tcp_connection *link = peer->link;
     uint64_t before = link->burst_at;
 
+    if (tcp->gathers) {
+        link->held++;
+        return true;
+    }
     if (tcp->wire->poll != NULL || !far_ahead(&peer->out) ||
         last->head->size + last->value.size > SMALL)
         return false;
@@ -41,7 +45,18 @@ bool ftc_tcp_hold(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 void ftc_tcp_release(struct ftc_tcp *tcp)
 {
     tcp->holds = false;
-    for (struct ftc_tcp_peer *peer = tcp->met; peer != NULL; peer = peer->next_met)
+    for (struct ftc_tcp_peer *peer = tcp->waiting; peer != NULL; peer = peer->next_waiting)
         if (peer->link != NULL && peer->link->held > 0 && !peer->link->blocked)
             ftc_tcp_link_write(tcp, peer);
+}
+
+void ftc_tcp_gather(struct ftc_transport *transport, bool on)
+{
+    struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
+
+    tcp->gathers = on;
+    if (on)
+        return;
+    ftc_tcp_release(tcp);
+    (void)ftc_tcp_all_sent(tcp);
 }

@@ -122,10 +122,12 @@ struct ftc_tcp_peer {
     size_t quiet_bytes, quiet_messages; /* since the last acknowledgement was sent */
     uint64_t acknowledge_at;            /* when to acknowledge what came; 0: there is nothing */
 
-    struct ftc_tcp_peer *next_met;    /* in the list of all peers */
-    struct ftc_tcp_peer *next_active; /* in the circle of those with something to receive */
-    struct ftc_tcp_peer *next_timed;  /* in the list of those with a timer */
-    bool timed;                       /* it is in that list */
+    struct ftc_tcp_peer *next_met;     /* in the list of all peers */
+    struct ftc_tcp_peer *next_active;  /* in the circle of those with something to receive */
+    struct ftc_tcp_peer *next_timed;   /* in the list of those with a timer */
+    bool timed;                        /* it is in that list */
+    struct ftc_tcp_peer *next_waiting; /* in the list of those to which something may wait */
+    bool waiting;                      /* it is in that list */
 };
 
 struct ftc_tcp;
@@ -190,9 +192,11 @@ struct ftc_tcp {
     struct ftc_tcp_peer *met;    /* all of them */
     struct ftc_tcp_peer *active; /* the last of the circle; NULL: nobody is in it */
     struct ftc_tcp_peer *timed, **timed_end;
+    struct ftc_tcp_peer *waiting, **waiting_end;
     int until_turn; /* messages that receive() hands out before it looks at sockets again */
     int expected;   /* rank whose socket receive() looks at first; -1: at all sockets */
     int looked;     /* looks in a row at that socket alone */
+    bool gathers;   /* all messages are held back (ftc_tcp_gather()) */
     bool holds;     /* messages to some peer may be held back */
     int passes;     /* calls of receive() since the last one was held back */
 
@@ -222,6 +226,8 @@ void ftc_tcp_activate(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 struct ftc_tcp_peer *ftc_tcp_take_active(struct ftc_tcp *tcp);
 /* Put the peer into the list of those with a timer. */
 void ftc_tcp_time(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* Something may wait to be sent to the peer. */
+void ftc_tcp_await(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* Count an event, and log it with the number so far, unless one of its kind was logged within
  * 10 s. */
 void ftc_tcp_note(struct ftc_tcp *tcp, enum ftc_tcp_event event, const char *format, ...)
@@ -302,6 +308,8 @@ size_t ftc_tcp_read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t 
 void ftc_tcp_read_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 
 /* tcp/send.c */
+/* Does nothing wait to be sent? What is held back waits for its time alone. */
+bool ftc_tcp_all_sent(struct ftc_tcp *tcp);
 /* Write what the wire takes. */
 void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* Before a close: acknowledge what came, as far as possible, and shut the socket down. */

@@ -37,6 +37,8 @@ int ftc_tcp_link_up(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
         return rc;
     }
     ftc_tcp_acknowledged(peer); /* the handshake has acknowledged everything */
+    if (peer->out.unsent != NULL)
+        ftc_tcp_await(tcp, peer);
     peer->retry_at = 0;
     return FTC_SUCCESS;
 }

@@ -59,6 +59,16 @@ void ftc_tcp_time(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     tcp->timed_end = &peer->next_timed;
 }
 
+void ftc_tcp_await(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    if (peer->waiting)
+        return;
+    peer->waiting = true;
+    peer->next_waiting = NULL;
+    *tcp->waiting_end = peer;
+    tcp->waiting_end = &peer->next_waiting;
+}
+
 void ftc_tcp_note(struct ftc_tcp *tcp, enum ftc_tcp_event event, const char *format, ...)
 {
     char text[512];

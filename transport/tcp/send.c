@@ -64,6 +64,31 @@ static bool sealed_bytes_wait(const struct ftc_tcp_connection *link)
     return link->sealed != NULL && ftc_tcp_sealed_waits(link);
 }
 
+/* Does something wait to be sent, on a link or until there is one? */
+static bool waits(const struct ftc_tcp_peer *peer)
+{
+    return peer->out.unsent != NULL || (peer->link != NULL && sealed_bytes_wait(peer->link));
+}
+
+/* Peers to which nothing waits any more leave the list. */
+bool ftc_tcp_all_sent(struct ftc_tcp *tcp)
+{
+    bool all = true;
+
+    for (struct ftc_tcp_peer **place = &tcp->waiting, *peer; (peer = *place) != NULL;) {
+        if (waits(peer)) {
+            all &= peer->link != NULL && peer->link->held > 0;
+            place = &peer->next_waiting;
+            continue;
+        }
+        peer->waiting = false;
+        *place = peer->next_waiting;
+        if (*place == NULL)
+            tcp->waiting_end = place;
+    }
+    return all;
+}
+
 void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     struct iovec pieces[PIECES];
@@ -84,6 +109,8 @@ void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
             write_failed(tcp, peer, errno);
         }
     }
+    if (waits(peer))
+        ftc_tcp_await(tcp, peer);
     if (peer->link != NULL)
         tcp->wire->wait(tcp, peer);
 }

@@ -68,6 +68,7 @@ void ftc_tcp_fill_in(struct ftc_tcp *tcp, const struct ftc_transport_setup *setu
     tcp->epoll = tcp->timer = tcp->listener = -1;
     tcp->expected = -1;
     tcp->timed_end = &tcp->timed;
+    tcp->waiting_end = &tcp->waiting;
     snprintf(tcp->job, sizeof(tcp->job), "%s", setup->tcp->job);
     tcp->secret.ends = setup->tcp->ends;
     tcp->secret.size = setup->tcp->secret_size;
@@ -99,6 +100,7 @@ int ftc_tcp_send(struct ftc_transport *transport, int to, struct ftc_buffer *hea
         return FTC_SUCCESS;
     if (!ftc_tcp_queue_append(&peer->out, head, value))
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", to);
+    ftc_tcp_await(tcp, peer);
     if (peer->link != NULL && !peer->link->blocked && !ftc_tcp_hold(tcp, peer))
         ftc_tcp_link_write(tcp, peer);
     else if (peer->link == NULL && peer->dial == NULL && peer->retry_at == 0)
@@ -114,12 +116,6 @@ static bool any_peer(const struct ftc_tcp *tcp, bool (*has)(const struct ftc_tcp
     return false;
 }
 
-static bool has_unsent(const struct ftc_tcp_peer *peer)
-{
-    return (peer->out.unsent != NULL && (peer->link == NULL || peer->link->held == 0)) ||
-           (peer->link != NULL && peer->link->sealed != NULL && ftc_tcp_sealed_waits(peer->link));
-}
-
 static bool has_unacknowledged(const struct ftc_tcp_peer *peer)
 {
     return peer->out.first != NULL;
@@ -132,7 +128,7 @@ int ftc_tcp_flush(struct ftc_transport *transport, bool *idle)
     if (!tcp->turned)
         ftc_tcp_turn(tcp);
     tcp->turned = false;
-    *idle = tcp->idle = !any_peer(tcp, has_unsent);
+    *idle = tcp->idle = ftc_tcp_all_sent(tcp);
     return FTC_SUCCESS;
 }
 
@@ -147,6 +143,11 @@ bool ftc_tcp_ready(struct ftc_transport *transport)
     if (tcp->active == NULL && tcp->wire->arm != NULL)
         tcp->wire->arm(tcp);
     return tcp->active != NULL;
+}
+
+bool ftc_tcp_pending(const struct ftc_transport *transport)
+{
+    return ((const struct ftc_tcp *)transport)->active != NULL;
 }
 
 int ftc_tcp_descriptor(struct ftc_transport *transport)

@@ -41,6 +41,14 @@ const char *ftc_tcp_endpoint(const struct ftc_transport *transport);
 /* Sets acknowledge_ms of the setup, for messages that come from now on. */
 void ftc_tcp_acknowledge_after(struct ftc_transport *transport, unsigned ms);
 
+/* Has a message come that receive() has not handed out? This looks at no socket: the descriptor
+ * tells of what is in the kernel. */
+bool ftc_tcp_pending(const struct ftc_transport *transport);
+
+/* While it is on, messages are held back. When it goes off, all of them go out: those to the same
+ * rank together, and the ranks in the order of their first messages. */
+void ftc_tcp_gather(struct ftc_transport *transport, bool on);
+
 /* Since when the rank is unreachable (ftc_clock_now()). 0: it is reachable, or nothing was to be
  * sent to it. This is a hint for the detector, never a verdict. */
 uint64_t ftc_tcp_broken_since(const struct ftc_transport *transport, int rank);
