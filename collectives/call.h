@@ -69,7 +69,9 @@ static inline bool ftc_call_from_root(int kind)
 /* What a broadcast of so many bytes counts in a row of them (agreement.md, "Operations"). */
 static inline uint32_t ftc_call_row_weight(uint64_t size)
 {
-    return 1 + (uint32_t)(size / 32768);
+    uint64_t weight = 1 + size / 32768;
+
+    return weight < UINT32_MAX / 2 ? (uint32_t)weight : UINT32_MAX / 2;
 }
 
 /* Sets inout to "in op inout", over `size` bytes. Deterministic; never fails. */

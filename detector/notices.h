@@ -67,7 +67,7 @@ struct ftc_notices {
     int self;
     int neighbour[FTC_NOTICES_SIDES]; /* self: no other node is left */
     uint64_t wait_ns;                 /* W of N3 */
-    uint64_t due_ns;                  /* of the first correction; 0: none waits */
+    uint64_t due_ns;                  /* of the first correction; UINT64_MAX: none waits */
     struct ftc_places places;
     struct ftc_notices_log *log; /* of origins that had news, in ascending order */
     int logs, log_room;

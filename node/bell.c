@@ -179,7 +179,7 @@ void ftc_bell_ring_fenced(struct ftc_bell *bell, int rank, bool urgent)
 {
     struct ftc_slot *slot = ftc_segment_slot(bell->segment, rank);
     uint32_t sleep = atomic_load_explicit(&slot->sleep, memory_order_relaxed); /* R3 */
-    if (sleep == FTC_SLEEP_FUTEX) {
+    if (sleep == FTC_SLEEP_FUTEX || (sleep == FTC_SLEEP_DOZE && urgent)) {
         atomic_fetch_add_explicit(&slot->bell, 1, memory_order_acq_rel); /* R4 */
         ftc_futex_wake(&slot->bell, INT_MAX);
     } else if (sleep == FTC_SLEEP_POLL) {
@@ -205,7 +205,7 @@ void ftc_bell_ring_all(struct ftc_bell *bell)
         uint32_t sleep = atomic_load_explicit(&slot->sleep, memory_order_relaxed);
         if (ftc_segment_failed(bell->segment, rank))
             continue;
-        if (sleep == FTC_SLEEP_FUTEX)
+        if (sleep == FTC_SLEEP_FUTEX || sleep == FTC_SLEEP_DOZE)
             ftc_futex_wake(&slot->bell, INT_MAX);
         else if (sleep != FTC_SLEEP_AWAKE)
             ring_socket(bell, rank, sleep == FTC_SLEEP_POLL);
@@ -223,12 +223,11 @@ static struct ftc_slot *own_slot(struct ftc_bell *bell)
     return ftc_segment_slot(bell->segment, bell->self);
 }
 
-static uint32_t prepare(struct ftc_bell *bell, bool naps)
+static uint32_t prepare(struct ftc_bell *bell, enum ftc_sleep sleep)
 {
     struct ftc_slot *slot = own_slot(bell);
-    uint32_t sleep = naps ? FTC_SLEEP_FUTEX : FTC_SLEEP_POLL;
 
-    bell->naps = naps;
+    bell->naps = sleep != FTC_SLEEP_POLL;
     atomic_store_explicit(&slot->sleep, sleep, memory_order_relaxed); /* S1 */
     atomic_thread_fence(memory_order_seq_cst);                        /* S2 */
     return atomic_load_explicit(&slot->bell, memory_order_acquire);   /* S3 */
@@ -236,12 +235,17 @@ static uint32_t prepare(struct ftc_bell *bell, bool naps)
 
 uint32_t ftc_bell_prepare(struct ftc_bell *bell)
 {
-    return prepare(bell, bell->call_fd < 0);
+    return prepare(bell, bell->call_fd < 0 ? FTC_SLEEP_FUTEX : FTC_SLEEP_POLL);
 }
 
 uint32_t ftc_bell_prepare_nap(struct ftc_bell *bell)
 {
-    return prepare(bell, true);
+    return prepare(bell, FTC_SLEEP_FUTEX);
+}
+
+uint32_t ftc_bell_prepare_doze(struct ftc_bell *bell)
+{
+    return prepare(bell, FTC_SLEEP_DOZE);
 }
 
 /* A ring from before this sleep may be in the socket, and makes this sleep short. */
@@ -270,14 +274,6 @@ bool ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_n
 void ftc_bell_awake(struct ftc_bell *bell)
 {
     atomic_store_explicit(&own_slot(bell)->sleep, FTC_SLEEP_AWAKE, memory_order_relaxed);
-}
-
-/* The ring to all increments the bell before it looks who sleeps. */
-void ftc_bell_doze(struct ftc_bell *bell, uint64_t ns)
-{
-    struct ftc_slot *slot = own_slot(bell);
-
-    ftc_futex_wait(&slot->bell, atomic_load_explicit(&slot->bell, memory_order_acquire), ns);
 }
 
 void ftc_bell_outside(struct ftc_bell *bell, enum ftc_sleep sleep)

@@ -72,15 +72,15 @@ void ftc_bell_ring_launcher(struct ftc_bell *bell);
  * `other` is readable; -1 means no descriptor. ftc_bell_sleep() returns false if the time was over.
  *
  * A *nap* is a sleep on the futex also after ftc_bell_poll(). No descriptor ends it, but a ring
- * costs less. Step 1 is ftc_bell_prepare_nap() then.
+ * costs less. Step 1 is ftc_bell_prepare_nap() then. A *doze* is a nap that only urgent rings and
+ * the ring to all end. Step 1 is ftc_bell_prepare_doze() then.
  */
 uint32_t ftc_bell_prepare(struct ftc_bell *bell);
 uint32_t ftc_bell_prepare_nap(struct ftc_bell *bell);
+uint32_t ftc_bell_prepare_doze(struct ftc_bell *bell);
 bool ftc_bell_sleep(struct ftc_bell *bell, uint32_t expected, uint64_t timeout_ns, int fd,
                     int other);
 void ftc_bell_awake(struct ftc_bell *bell);
-/* *Dozes*: sleeps for so long without step 1, so nobody rings. The ring to all ends it. */
-void ftc_bell_doze(struct ftc_bell *bell, uint64_t ns);
 
 /* FTC_SLEEP_SOCKET, FTC_SLEEP_WORK: the caller is outside the library, and rings go to the socket
  * of the progress thread. After that look at everything once more. FTC_SLEEP_AWAKE: the caller

@@ -186,9 +186,9 @@ int ftc_sums_delivered(struct ftc_member *m, const struct ftc_operation *op)
 
 int ftc_sums_answer_before(struct ftc_member *m, const struct ftc_signature *next)
 {
-    bool another = !ftc_member_sums(m, next) || next->root != m->set.self;
+    bool ends_row = !ftc_member_sums(m, next) || next->root != m->set.self;
 
-    return another && !FTC_MUTATED(SUMS_OWED_FOR_EVER) ? answer(m) : 0;
+    return ends_row && !FTC_MUTATED(SUMS_OWED_FOR_EVER) ? answer(m) : 0;
 }
 
 /* --- the others --- */

@@ -48,7 +48,7 @@
 #include "node/system/process.h"
 
 #define FTC_SEGMENT_MAGIC   0x314c4c4f43544646ull /* "FFTCOLL1" */
-#define FTC_SEGMENT_VERSION 27
+#define FTC_SEGMENT_VERSION 28
 #define FTC_NODE_MAX_RANKS  65536 /* of a job */
 #define FTC_NODE_MAX_LOCAL  4096  /* ranks of one node */
 #define FTC_NODE_MAX_NODES  4096
@@ -117,6 +117,9 @@ enum ftc_sleep {
     FTC_SLEEP_WORK,
     /* It sleeps inside a collective call, in poll(): on the socket <rank>.call and on others. */
     FTC_SLEEP_POLL,
+    /* It sleeps inside a collective call, on slot->bell, for some microseconds, and only what is
+     * urgent wakes it. */
+    FTC_SLEEP_DOZE,
 };
 
 /* What a rank is doing. This is shown to people (ftcoll-status); no protocol reads it. The sequence

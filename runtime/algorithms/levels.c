@@ -59,7 +59,8 @@ int ftc_algorithms_settings(struct ftc_comm *comm, struct ftc_member_settings *s
     struct ftc_levels *levels = comm->levels = calloc(1, sizeof(*levels));
     if (levels == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for operations over two levels");
-    levels->wants = levels->row_root = -1;
+    levels->wants = -1;
+    levels->doze = FTC_DOZE_INIT;
     levels->input = malloc(FTC_LEVEL_MOST);
     if (levels->input == NULL || ftc_set_init(&levels->missing, comm->size) != 0 ||
         ftc_set_init(&levels->missing_of_sum, comm->size) != 0)
@@ -265,12 +266,12 @@ static void set_waiting(struct ftc_comm *comm, struct ftc_request *request)
     set_polls(comm);
 }
 
-static void note_row(struct ftc_levels *levels, const struct ftc_signature *signature)
+/* Can the root of such a broadcast be many rounds ahead? */
+static bool streams(const struct ftc_comm *comm, const struct ftc_signature *signature)
 {
-    int root = ftc_call_from_root(signature->kind) ? (int)signature->root : -1;
-
-    levels->row = root >= 0 && root == levels->row_root ? levels->row + 1 : 0;
-    levels->row_root = root;
+    return ftc_call_from_root(signature->kind) &&
+           ftc_level_turns(comm->levels->shared, FTC_LEVEL_WORD, (size_t)signature->size) ==
+               FTC_LEVEL_PLACES;
 }
 
 static void begin(struct ftc_comm *comm, struct ftc_request *request)
@@ -279,7 +280,7 @@ static void begin(struct ftc_comm *comm, struct ftc_request *request)
     const struct ftc_call *call = request->call;
     int root = (int)call->signature.root;
 
-    note_row(levels, &call->signature);
+    ftc_doze_called(&levels->doze, streams(comm, &call->signature) ? root : -1);
 
     levels->call = call;
     levels->root = root >= levels->first && root < levels->end ? root : -1;
@@ -317,6 +318,7 @@ static void finish(struct ftc_comm *comm)
                        levels->end);
     levels->leads = false;
     levels->call = NULL;
+    ftc_doze_delivered(&levels->doze);
     levels->round++;
     ftc_publish_returned(comm);
     send_sums(comm);
@@ -456,20 +458,17 @@ static void activity(const struct ftc_comm *comm, struct ftc_member_activity *no
         delegate == comm->rank && levels->posted < levels->end ? levels->posted : delegate;
 }
 
-#define DOZE_NS      100000 /* for each broadcast of the row */
-#define DOZE_MOST_NS 500000
-
 /* nodes.md, "Rows of broadcasts". */
-static uint64_t dozes(const struct ftc_comm *comm)
+static uint64_t dozes(struct ftc_comm *comm)
 {
-    const struct ftc_levels *levels = comm->levels;
+    struct ftc_levels *levels = comm->levels;
 
     if (levels == NULL || levels->call == NULL || levels->gathers ||
-        levels->row_root == comm->rank ||
-        ftc_level_turns(levels->shared, FTC_LEVEL_WORD, (size_t)levels->call->signature.size) <
-            FTC_LEVEL_PLACES)
+        levels->call->signature.root == comm->rank ||
+        !ftc_set_equal(ftc_member_known_failed(comm->member),
+                       ftc_member_agreed_failed(comm->member)))
         return 0;
-    return levels->row < DOZE_MOST_NS / DOZE_NS ? levels->row * DOZE_NS : DOZE_MOST_NS;
+    return ftc_doze_take(&levels->doze);
 }
 
 /* This rank itself: what it waits for comes by the memory of the node. */

@@ -9,6 +9,7 @@
 #include "collectives/values/blocks.h"
 #include "collectives/values/types.h"
 #include "node/board/level.h"
+#include "runtime/algorithms/doze.h"
 #include "runtime/comm/comm.h"
 
 /* A reduce whose senders go on: the post of this rank for it, which is in place round mod W. */
@@ -34,8 +35,7 @@ struct ftc_levels {
     bool gathers;           /* the delegate waits for all posts of this round */
     int posted;             /* the delegate waits for the post of this rank and those behind it */
     struct ftc_set missing; /* ranks of the node that have failed without a post */
-    int row_root;           /* the root of the last call, if that was a broadcast; else -1 */
-    unsigned row;           /* how many broadcasts of this root came right before it, in a row */
+    struct ftc_doze doze;   /* of waits for broadcasts in a row */
     int writer;             /* the rank whose decision word was found; -1: none was found yet */
     struct ftc_sum sum[FTC_LEVEL_PLACES]; /* by round */
     uint64_t needed; /* bits: the posts of these sums may still be needed (nodes.md, S7) */

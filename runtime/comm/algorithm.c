@@ -116,7 +116,7 @@ bool ftc_algorithms_ready(struct ftc_comm *comm)
     return ready;
 }
 
-uint64_t ftc_algorithms_doze(const struct ftc_comm *comm)
+uint64_t ftc_algorithms_doze(struct ftc_comm *comm)
 {
     uint64_t ns = 0;
 

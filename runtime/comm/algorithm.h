@@ -54,7 +54,7 @@ struct ftc_algorithm {
     bool (*ready)(struct ftc_comm *comm); /* with driven.polls: could `received` go on now? */
     /* For how many ns the rank may sleep before anything wakes it, now that it has to wait. The
      * rank does so where ranks share cores. 0: it may not. */
-    uint64_t (*dozes)(const struct ftc_comm *comm);
+    uint64_t (*dozes)(struct ftc_comm *comm);
     void (*sleeps)(struct ftc_comm *comm); /* before each sleep in a call */
     /* Overwrites *now, which this rank shows in its slot, while the rank waits in the algorithm. */
     void (*activity)(const struct ftc_comm *comm, struct ftc_member_activity *now);
@@ -78,8 +78,8 @@ void ftc_algorithms_taken(struct ftc_comm *comm, uint64_t op);
 void ftc_algorithms_leave(struct ftc_comm *comm);
 void ftc_algorithms_revoke(struct ftc_comm *comm);
 void ftc_algorithms_silent(struct ftc_comm *comm, int rank);
-bool ftc_algorithms_ready(struct ftc_comm *comm);          /* is one of them? */
-uint64_t ftc_algorithms_doze(const struct ftc_comm *comm); /* the first answer but 0; else 0 */
+bool ftc_algorithms_ready(struct ftc_comm *comm);    /* is one of them? */
+uint64_t ftc_algorithms_doze(struct ftc_comm *comm); /* the first answer but 0; else 0 */
 void ftc_algorithms_sleep(struct ftc_comm *comm);
 void ftc_algorithms_activity(const struct ftc_comm *comm, struct ftc_member_activity *now);
 int ftc_algorithms_await(const struct ftc_comm *comm); /* the first answer but -1; else -1 */

@@ -468,20 +468,18 @@ static bool sleep_once(struct ftc_comm *comm, const struct ftc_until *until)
 #define NAPS          40 /* so many in a row bring nothing before a rank looks at the sockets */
 #define NAP_NS        1000000
 
-/* What is awaited comes by the memory of the node alone. So the rank sleeps without a look at the
- * sockets, which do not wake it, and for a short time. False: that was over. */
-static bool nap(struct ftc_comm *comm, const struct ftc_until *until)
+/* The rank sleeps on the futex, if there is still nothing but in sockets. False: its time was over.
+ */
+static bool rest(struct ftc_comm *comm, const struct ftc_until *until, uint32_t expected,
+                 uint64_t ns)
 {
     struct ftc_process *process = comm->process;
     uint64_t longest_ns = until->longest_ns;
     bool rung = true;
 
-    ftc_algorithms_sleep(comm);
-    uint32_t expected = ftc_bell_prepare_nap(&process->bell);
     if (!ftc_progress_ready_but_sockets(process) && !until->done(comm, until->arg) &&
         !comm->moved) {
-        uint64_t ns =
-            sleep_ns(process, longest_ns > 0 && longest_ns < NAP_NS ? longest_ns : NAP_NS);
+        ns = sleep_ns(process, longest_ns > 0 && longest_ns < ns ? longest_ns : ns);
         ftc_turn_sleep(process);
         rung = ftc_bell_sleep(&process->bell, expected, ns, -1, -1);
         ftc_turn_awake(process);
@@ -490,17 +488,37 @@ static bool nap(struct ftc_comm *comm, const struct ftc_until *until)
     return rung;
 }
 
-/* The first wait in vain: dozes, if that is right here. */
-static bool doze(struct ftc_comm *comm)
+/* What is awaited comes by the memory of the node alone. So the rank sleeps without a look at the
+ * sockets, which do not wake it, and for a short time. False: that was over. */
+static bool nap(struct ftc_comm *comm, const struct ftc_until *until)
+{
+    ftc_algorithms_sleep(comm);
+    return rest(comm, until, ftc_bell_prepare_nap(&comm->process->bell), NAP_NS);
+}
+
+/* Has this process requests of its caller under way? */
+static bool has_requests(const struct ftc_process *process)
+{
+    const struct ftc_driven *driven = process->driven;
+
+    while (driven != NULL && atomic_load(&((const struct ftc_comm *)driven)->requests) == 0)
+        driven = driven->next;
+    return driven != NULL;
+}
+
+/* Before the first of the other waits. Nothing but this call may be late by it: there are no other
+ * callers, and no requests. True: it has dozed. */
+static bool doze(struct ftc_comm *comm, const struct ftc_until *until)
 {
     struct ftc_process *process = comm->process;
-    uint64_t ns = process->patience.naps ? ftc_algorithms_doze(comm) : 0;
 
-    if (ns == 0)
+    if (!process->patience.naps || process->turn.inside > 1 || until->passing != NULL)
         return false;
-    ftc_turn_sleep(process);
-    ftc_bell_doze(&process->bell, ns);
-    ftc_turn_awake(process);
+    uint64_t ns = ftc_algorithms_doze(comm);
+    if (ns == 0 || has_requests(process))
+        return false;
+    ftc_algorithms_sleep(comm);
+    (void)rest(comm, until, ftc_bell_prepare_doze(&process->bell), ns);
     return true;
 }
 
@@ -533,7 +551,7 @@ static bool drive_once(struct ftc_comm *comm, const struct ftc_until *until, int
         *idle = 0;
         return false;
     }
-    if (++*idle == 1 && doze(comm))
+    if (++*idle == 1 && doze(comm, until))
         return false;
     if (*idle <= patience->spins) {
         look_again(comm->process);

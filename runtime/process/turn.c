@@ -92,7 +92,7 @@ static void wait_for_change(struct ftc_process *process, uint64_t longest_ns)
 static void wake_driver(struct ftc_process *process)
 {
     if (process->turn.asleep)
-        ftc_bell_ring(&process->bell, process->rank, false);
+        ftc_bell_ring(&process->bell, process->rank, true);
 }
 
 bool ftc_turn_wait(struct ftc_process *process, uint64_t longest_ns)

@@ -1,5 +1,6 @@
 /* Bells lose no wake-up, whichever way the other side sleeps. */
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,39 @@ START_TEST(a_rank_outside_is_rung_if_it_is_urgent_or_has_work)
 }
 END_TEST
 
+static int doze(void *arg)
+{
+    struct ftc_bell bell;
+    (void)arg;
+    if (ftc_bell_open(&bell, job.segment, 1) != 0)
+        return 1;
+    uint32_t expected = ftc_bell_prepare_doze(&bell);
+    bool rung = ftc_bell_sleep(&bell, expected, LOST_NS, -1, -1);
+    ftc_bell_awake(&bell);
+    ftc_bell_close(&bell);
+    return rung ? 0 : 2;
+}
+
+START_TEST(a_doze_ends_by_what_is_urgent_and_by_a_declaration)
+{
+    struct ftc_bell mine;
+    struct ftc_slot *slot = ftc_segment_slot(job.segment, 1);
+    ck_assert_int_eq(ftc_bell_open(&mine, job.segment, 0), 0);
+    pid_t dozes = scratch_fork(doze, NULL);
+    while (atomic_load(&slot->sleep) != FTC_SLEEP_DOZE)
+        sched_yield();
+    uint32_t before = atomic_load(&slot->bell);
+    ftc_bell_ring(&mine, 1, false);
+    ck_assert_uint_eq(atomic_load(&slot->bell), before);
+    if (_i == 0)
+        ftc_bell_ring(&mine, 1, true);
+    else
+        ftc_bell_ring_all(&mine);
+    scratch_wait_success(dozes);
+    ftc_bell_close(&mine);
+}
+END_TEST
+
 START_TEST(a_declaration_bumps_every_bell_and_wakes_the_living)
 {
     struct ftc_bell launcher, other;
@@ -244,6 +278,7 @@ int main(void)
     tcase_add_test(tcase, no_wake_up_is_lost_on_the_socket);
     tcase_add_loop_test(tcase, no_wake_up_is_lost_between_both, 0, 2);
     tcase_add_test(tcase, a_rank_outside_is_rung_if_it_is_urgent_or_has_work);
+    tcase_add_loop_test(tcase, a_doze_ends_by_what_is_urgent_and_by_a_declaration, 0, 2);
     tcase_add_test(tcase, a_declaration_bumps_every_bell_and_wakes_the_living);
     tcase_add_test(tcase, a_name_left_by_a_dead_process_is_taken_over);
     suite_add_tcase(suite, tcase);
