@@ -49,7 +49,7 @@ struct ftc_buffer *ftc_buffer_ref(struct ftc_buffer *buffer)
 #define ORDER_MOST  24
 
 struct ftc_buffer_pool {
-    /* Bytes. `kept` counts what the last user of each buffer asked for: only that has pages. */
+    /* Bytes. `kept` counts what was ever asked for of each buffer: only that has pages. */
     size_t most, kept;
     long out; /* buffers that are in use */
     bool closed;
@@ -80,7 +80,7 @@ static struct ftc_buffer *take_first(struct ftc_buffer_pool *pool, int order)
     if (buffer == NULL)
         return NULL;
     pool->first[order - ORDER_LEAST] = next_of(buffer);
-    pool->kept -= buffer->size;
+    pool->kept -= buffer->touched;
     return buffer;
 }
 
@@ -90,10 +90,10 @@ static void take_back(struct ftc_buffer_pool *pool, struct ftc_buffer *buffer)
     struct ftc_buffer **first = &pool->first[buffer->order - ORDER_LEAST];
 
     pool->out--;
-    if (!pool->closed && pool->kept + buffer->size <= pool->most) {
+    if (!pool->closed && pool->kept + buffer->touched <= pool->most) {
         memcpy(buffer->data, first, sizeof(*first));
         *first = buffer;
-        pool->kept += buffer->size;
+        pool->kept += buffer->touched;
         return;
     }
     free(buffer);
@@ -138,6 +138,8 @@ struct ftc_buffer *ftc_buffer_pool_take(struct ftc_buffer_pool *pool, size_t siz
     buffer->order = order;
     buffer->pool = pool;
     buffer->size = size;
+    if (buffer->touched < size)
+        buffer->touched = size;
     pool->out++;
     return buffer;
 }

@@ -14,6 +14,7 @@ struct ftc_buffer {
     /* The pool that takes the block back after the last reference; NULL: it is freed. */
     struct ftc_buffer_pool *pool;
     size_t size;
+    size_t touched; /* in a pool: the greatest size it ever had, since these bytes have pages */
     unsigned char *data;
     struct ftc_buffer *copy; /* has the bytes of a buffer that was lent; NULL: there is none */
     _Alignas(16) unsigned char own[];
@@ -31,7 +32,8 @@ struct ftc_buffer *ftc_buffer_lend(const void *bytes, size_t size);
 
 /* A pool keeps released buffers of 16 KiB to 16 MiB for the next messages of such sizes, because
  * free() would give their pages back to the system, which then has to make and zero new ones each
- * time. The pool keeps at most `most` bytes. NULL when out of memory. */
+ * time. The pool keeps at most `most` bytes: a buffer counts by its longest use. NULL when out of
+ * memory. */
 struct ftc_buffer_pool *ftc_buffer_pool_new(size_t most);
 /* Buffers of the pool may outlive this call. NULL is legal. */
 void ftc_buffer_pool_close(struct ftc_buffer_pool *pool);

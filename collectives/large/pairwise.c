@@ -24,7 +24,6 @@
  * an area: where it begins in the contribution, its size, and in `block` where it lies in the half,
  * in units of ALIGNMENT. Hops 1 and 2 have no value.
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,7 +207,10 @@ static int open_grid(struct ftc_pairwise *p)
 
 /* --- life --- */
 
-/* As many blocks as there can be in the bytes of the window. */
+#define TIMES_MOST 8
+
+/* As many blocks as there can be in the bytes of the window, and a few times its number at most: a
+ * rank that has not met its senders yet cannot take in a connection from hundreds at once. */
 static void set_window(struct ftc_pairwise *p)
 {
     const struct ftc_large_exchange_settings *set = &p->base.set;
@@ -216,7 +218,7 @@ static void set_window(struct ftc_pairwise *p)
 
     p->window = set->window;
     if (times > 1)
-        p->window = times < (size_t)(INT_MAX / p->window) ? (int)times * p->window : INT_MAX;
+        p->window *= times < TIMES_MOST ? (int)times : TIMES_MOST;
 }
 
 static int create(struct ftc_large_exchange **out,

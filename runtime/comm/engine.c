@@ -326,6 +326,8 @@ static void revoked(struct ftc_comm_engine *engine, struct ftc_comm *comm)
     ftc_spare_drop_of(engine->process, comm->number);
     set_stage(comm, FTC_OWN_NONE);
     ftc_comm_detour(comm, FTC_DETOUR_REVOKED, true);
+    /* The owner of a request that this ends comes back to its caller by the lock (api/wait.c,
+     * show()). So it does not free its memory before the algorithms let go of it. */
     ftc_queue_cut_off(comm);
     ftc_algorithms_revoke(comm);
     comm->algorithms = engine->messages;

@@ -82,6 +82,28 @@ START_TEST(it_keeps_no_more_than_it_may)
 }
 END_TEST
 
+/* The pages that its longer use touched are still there. */
+START_TEST(a_buffer_counts_by_its_longest_use)
+{
+    struct ftc_buffer *buffer[4], *more;
+
+    for (int i = 0; i < 4; i++)
+        buffer[i] = take(64 * KIB);
+    for (int i = 0; i < 4; i++)
+        ftc_buffer_unref(buffer[i]);
+    for (int i = 3; i >= 0; i--)
+        ck_assert_ptr_eq(take(33 * KIB), buffer[i]);
+    more = take(64 * KIB);
+    for (int i = 0; i < 4; i++)
+        ftc_buffer_unref(buffer[i]);
+    ftc_buffer_unref(more); /* the pool is full */
+    for (int i = 3; i >= 0; i--)
+        ck_assert_ptr_eq(take(64 * KIB), buffer[i]);
+    for (int i = 0; i < 4; i++)
+        ftc_buffer_unref(buffer[i]);
+}
+END_TEST
+
 START_TEST(small_and_huge_ones_are_not_its_own)
 {
     static const size_t sizes[] = {0, 1, 16 * KIB - 1, (16 << 10) * KIB + 1};
@@ -213,6 +235,7 @@ int main(void)
     tcase_add_test(tcase, what_was_used_is_used_again_for_sizes_like_it);
     tcase_add_test(tcase, who_refers_to_a_buffer_keeps_it);
     tcase_add_test(tcase, it_keeps_no_more_than_it_may);
+    tcase_add_test(tcase, a_buffer_counts_by_its_longest_use);
     tcase_add_loop_test(tcase, small_and_huge_ones_are_not_its_own, 0, 4);
     tcase_add_test(tcase, the_ends_of_its_range_are);
     tcase_add_test(tcase, a_buffer_may_outlive_its_pool);

@@ -146,7 +146,7 @@ END_TEST
 START_TEST(lengths_out_of_bounds_begin_no_record)
 {
     static const unsigned char lengths[][4] = {
-        {0, 0, 0, 0}, {1, 0, 1, 0}, {0, 0, 2, 0}, {0xff, 0xff, 0xff, 0xff}};
+        {0, 0, 0, 0}, {1, 0, 4, 0}, {0, 0, 8, 0}, {0xff, 0xff, 0xff, 0xff}};
     ck_assert_uint_eq(ftc_seal_size(lengths[_i]), 0);
 }
 END_TEST

@@ -16,7 +16,7 @@
 
 #include "transport/tcp/protocol.h"
 
-#define FTC_TCP_WIRE_VERSION   5 /* of both protocols; 5: a beat says whether it grants leases */
+#define FTC_TCP_WIRE_VERSION   6 /* of both protocols; 6: long records, UMAC-64 */
 #define FTC_TCP_MAGIC_SIZE     8
 #define FTC_TCP_JOB_SIZE       32
 #define FTC_TCP_CHALLENGE_SIZE 32

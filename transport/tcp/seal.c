@@ -34,7 +34,7 @@ static void rekey(struct ftc_seal *seal)
     if (seal->kind == FTC_TCP_SEAL_ENCRYPT)
         gcm_aes256_set_key(&seal->gcm, key);
     else
-        umac96_set_key(&seal->umac, key); /* UMAC takes the first 16 bytes */
+        umac64_set_key(&seal->umac, key); /* UMAC takes the first 16 bytes */
     explicit_bzero(key, sizeof(key));
     explicit_bzero(chain, sizeof(chain));
 }
@@ -63,17 +63,20 @@ static void begin_record(struct ftc_seal *seal, unsigned char length[FTC_SEAL_LE
         gcm_aes256_set_iv(&seal->gcm, sizeof(nonce), nonce);
         gcm_aes256_update(&seal->gcm, FTC_SEAL_LENGTH_SIZE, length);
     } else {
-        umac96_set_nonce(&seal->umac, sizeof(nonce), nonce);
-        umac96_update(&seal->umac, FTC_SEAL_LENGTH_SIZE, length);
+        umac64_set_nonce(&seal->umac, sizeof(nonce), nonce);
+        umac64_update(&seal->umac, FTC_SEAL_LENGTH_SIZE, length);
     }
 }
 
+/* Both kinds have tags of one size. That of UMAC-64 ends with zeros. */
 static void end_record(struct ftc_seal *seal, unsigned char tag[FTC_SEAL_TAG_SIZE])
 {
-    if (seal->kind == FTC_TCP_SEAL_ENCRYPT)
+    if (seal->kind == FTC_TCP_SEAL_ENCRYPT) {
         gcm_aes256_digest(&seal->gcm, FTC_SEAL_TAG_SIZE, tag);
-    else
-        umac96_digest(&seal->umac, FTC_SEAL_TAG_SIZE, tag);
+    } else {
+        umac64_digest(&seal->umac, UMAC64_DIGEST_SIZE, tag);
+        memset(tag + UMAC64_DIGEST_SIZE, 0, FTC_SEAL_TAG_SIZE - UMAC64_DIGEST_SIZE);
+    }
 }
 
 /* Encrypt the pieces one behind the other. GCM takes whole blocks except at the end. So small
@@ -120,7 +123,7 @@ size_t ftc_seal_close(struct ftc_seal *seal, unsigned char *record, size_t conte
         encrypt(&seal->gcm, begin, content, pieces);
     } else {
         copy(begin, content, pieces);
-        umac96_update(&seal->umac, content, begin);
+        umac64_update(&seal->umac, content, begin);
     }
     end_record(seal, begin + content);
     return content + FTC_SEAL_OVERHEAD;
@@ -131,7 +134,7 @@ void ftc_seal_close_around(struct ftc_seal *seal, unsigned char length[FTC_SEAL_
 {
     assert(seal->kind == FTC_TCP_SEAL_AUTHENTICATE);
     begin_record(seal, length, size);
-    umac96_update(&seal->umac, size, content);
+    umac64_update(&seal->umac, size, content);
     end_record(seal, tag);
 }
 
@@ -149,7 +152,7 @@ bool ftc_seal_open(struct ftc_seal *seal, unsigned char *content, size_t size,
     if (seal->kind == FTC_TCP_SEAL_ENCRYPT)
         gcm_aes256_decrypt(&seal->gcm, size, content, content);
     else
-        umac96_update(&seal->umac, size, content);
+        umac64_update(&seal->umac, size, content);
     end_record(seal, right);
     return memeql_sec(right, tag, sizeof(right)) != 0;
 }

@@ -21,7 +21,7 @@
 #define FTC_SEAL_LENGTH_SIZE 4
 #define FTC_SEAL_TAG_SIZE    12
 #define FTC_SEAL_OVERHEAD    (FTC_SEAL_LENGTH_SIZE + FTC_SEAL_TAG_SIZE)
-#define FTC_SEAL_CONTENT_MAX 65536
+#define FTC_SEAL_CONTENT_MAX 262144
 #define FTC_SEAL_RECORD_MAX  (FTC_SEAL_CONTENT_MAX + FTC_SEAL_OVERHEAD)
 #define FTC_SEAL_RECORDS     (1ull << 20) /* of one key; docs/design/tcp.md has the reason */
 
@@ -32,7 +32,7 @@ struct ftc_seal {
     uint64_t rekey_every;                   /* records; tests make it smaller */
     unsigned char chain[FTC_SEAL_KEY_SIZE]; /* the next keys follow from it */
     union {
-        struct umac96_ctx umac;
+        struct umac64_ctx umac;
         struct gcm_aes256_ctx gcm;
     };
 };

@@ -18,7 +18,10 @@
 /* Content of a record that goes through a buffer at the other end, at most (rule S4). */
 #define MIXED_MAX   ((size_t)FTC_TCP_READ_SIZE)
 #define BUFFER_SIZE (MIXED_MAX + FTC_SEAL_OVERHEAD)
-#define PROBES      8 /* in the time in which a record must be whole */
+/* Content of a record while a break would cost more than it, and of one that is encrypted into the
+ * buffer. */
+#define SHORT_MAX ((size_t)65536)
+#define PROBES    8 /* in the time in which a record must be whole */
 
 /* Bytes of a buffer that are still needed. */
 struct span {
@@ -36,13 +39,14 @@ struct ftc_tcp_sealed {
     struct ftc_seal out, in;
     struct span output;    /* sealed, but not in the kernel yet */
     struct apart lent;     /* a record of a message's bytes, which are sent from where they lie */
+    uint64_t carried;      /* bytes of content that went out */
     struct span input;     /* read, but not opened yet */
     struct apart borrowed; /* a record that is read to where its content belongs */
     struct span content;   /* of the record that was opened last: not handed out yet */
     bool emptied;          /* the last read gave less than it asked for */
     uint64_t probe_at;     /* when to send a record for nothing else */
     uint64_t partial_by;   /* when a part of a record must be whole; 0: there is no part */
-    unsigned char input_bytes[BUFFER_SIZE], output_bytes[FTC_SEAL_RECORD_MAX];
+    unsigned char input_bytes[BUFFER_SIZE], output_bytes[SHORT_MAX + FTC_SEAL_OVERHEAD];
 };
 
 /* --- life --- */
@@ -123,13 +127,23 @@ static size_t smaller(size_t one, size_t other)
     return one < other ? one : other;
 }
 
+/* On a new connection records are short, since a break loses the record that is under way. A link
+ * that has carried the bytes of a long one takes long ones: each record is a send and a read. */
+static size_t large_most(const struct ftc_tcp_sealed *sealed)
+{
+    bool is_short =
+        sealed->out.kind == FTC_TCP_SEAL_ENCRYPT || sealed->carried < FTC_SEAL_CONTENT_MAX;
+    return is_short ? SHORT_MAX : FTC_SEAL_CONTENT_MAX;
+}
+
 /* The bytes of the next record. Small pieces go together. A record that begins with a large piece
  * holds nothing else, so that the other end can read it to its place (rule S4). */
-static size_t next_content(const struct iovec *pieces, int count)
+static size_t next_content(const struct ftc_tcp_sealed *sealed, const struct iovec *pieces,
+                           int count)
 {
     size_t size = 0;
     if (pieces[0].iov_len >= MIXED_MAX)
-        return smaller(pieces[0].iov_len, FTC_SEAL_CONTENT_MAX);
+        return smaller(pieces[0].iov_len, large_most(sealed));
     for (int i = 0; i < count && pieces[i].iov_len < MIXED_MAX && size < MIXED_MAX; i++)
         size += pieces[i].iov_len;
     return smaller(size, MIXED_MAX);
@@ -147,7 +161,8 @@ static bool has_more_than(size_t content, const struct iovec *pieces, int count)
 static size_t make_record(struct ftc_tcp_sealed *sealed, const struct iovec *pieces, int count)
 {
     struct apart *lent = &sealed->lent;
-    size_t content = next_content(pieces, count);
+    size_t content = next_content(sealed, pieces, count);
+    sealed->carried += content;
     if (pieces[0].iov_len < MIXED_MAX || sealed->out.kind == FTC_TCP_SEAL_ENCRYPT) {
         sealed->output.begin = 0;
         sealed->output.end = ftc_seal_close(&sealed->out, sealed->output_bytes, content, pieces);
