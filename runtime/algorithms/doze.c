@@ -2,10 +2,10 @@
 #include "runtime/algorithms/doze.h"
 
 #define FIRST_NS 100000 /* before it is known what a doze brings */
-#define EACH_NS  30000  /* for each broadcast that the last doze has brought */
+#define EACH_NS  60000  /* for each broadcast that the last doze has brought */
 #define MOST_NS  500000
-#define WORTH    2  /* broadcasts that a doze must bring */
-#define PAUSE    16 /* broadcasts, after a doze that was not worth it */
+#define WORTH    2 /* broadcasts that a doze must bring */
+#define PAUSE    8 /* broadcasts, after a doze that was not worth it */
 
 static void judge(struct ftc_doze *doze)
 {

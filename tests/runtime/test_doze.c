@@ -4,7 +4,7 @@
 
 #include "tests/suite.h"
 
-enum { FIRST_US = 100, EACH_US = 30, MOST_US = 500, PAUSE = 16, ROOT = 3, OTHER = 4, NONE = -1 };
+enum { FIRST_US = 100, EACH_US = 60, MOST_US = 500, PAUSE = 8, ROOT = 3, OTHER = 4, NONE = -1 };
 
 /* Calls so many broadcasts of `root` and delivers them, without a wait. */
 static void deliver(struct ftc_doze *doze, int root, int count)
