@@ -69,8 +69,6 @@ int ftc_large_copy_input(const struct ftc_large_exchange *exchange, size_t offse
     return ftc_large_copy(exchange, size > 0 ? input + offset : NULL, size, copy);
 }
 
-#define LENT_LEAST ((size_t)4 << 10) /* fewer bytes are copied, which costs less */
-
 static bool has_room_to_lend(struct ftc_large_exchange *exchange)
 {
     size_t room = exchange->lent_room > 0 ? 2 * exchange->lent_room : 8;
@@ -88,7 +86,7 @@ static bool has_room_to_lend(struct ftc_large_exchange *exchange)
 int ftc_large_lend(struct ftc_large_exchange *exchange, const void *bytes, size_t size,
                    struct ftc_value *value)
 {
-    if (size < LENT_LEAST)
+    if (size == 0 || size < exchange->set.lent_least)
         return ftc_large_copy(exchange, bytes, size, value);
     *value = (struct ftc_value){.size = size};
     if (!has_room_to_lend(exchange) || (value->buffer = ftc_buffer_lend(bytes, size)) == NULL)
@@ -99,7 +97,7 @@ int ftc_large_lend(struct ftc_large_exchange *exchange, const void *bytes, size_
 
 int ftc_large_exchange_settle(struct ftc_large_exchange *exchange)
 {
-    while (exchange->lent_count > 0) {
+    while (exchange->lent_count > 0 && !FTC_LARGE_MUTATED(UNSETTLED)) {
         if (!ftc_buffer_keep(exchange->lent[exchange->lent_count - 1], exchange->set.pool))
             return ftc_error_set(FTC_ERR_NOMEM, "no memory for blocks that wait to be sent");
         exchange->lent_count--;

@@ -59,6 +59,8 @@ struct ftc_large_exchange_settings {
     size_t block_least, block_most;
     size_t part_most; /* of a part that goes straight to its receiver: nobody passes it on */
     int window; /* most blocks of part_most that a receiver has asked for and not got; pairwise.c */
+    /* Fewer bytes are copied into a message; more are lent to it until settle(). 0: all are. */
+    size_t lent_least;
     /* Where blocks of an allreduce or reduce_scatter may be written as they come. It must not
      * overlap the input. NULL: nowhere. */
     void *result;

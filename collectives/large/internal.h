@@ -43,8 +43,8 @@ int ftc_large_put(struct ftc_large_exchange *exchange, int to, struct ftc_large_
  * later. FTC_ERR_NOMEM. */
 int ftc_large_copy_input(const struct ftc_large_exchange *exchange, size_t offset, size_t size,
                          struct ftc_value *copy);
-/* A value of bytes that stay as they are until settle(): the input, or those of an area. They are
- * not copied if they are many. FTC_ERR_NOMEM. */
+/* A value of bytes that stay as they are until settle(): the input, or those of an area. Fewer
+ * than lent_least are copied. FTC_ERR_NOMEM. */
 int ftc_large_lend(struct ftc_large_exchange *exchange, const void *bytes, size_t size,
                    struct ftc_value *value);
 /* A copy of any bytes. FTC_ERR_NOMEM. */

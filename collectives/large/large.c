@@ -409,6 +409,7 @@ static int create_exchange(struct ftc_large *large)
                                                    .block_most = large->set.block_most,
                                                    .part_most = large->set.part_most,
                                                    .window = large->set.window,
+                                                   .lent_least = large->set.lent_least,
                                                    .result = large->result,
                                                    .pool = large->set.pool};
 

@@ -49,6 +49,7 @@ struct ftc_large_settings {
     int attempts;                              /* the most attempts, at least 1 */
     size_t block_least, block_most, part_most; /* exchange.h */
     int window;                                /* exchange.h */
+    size_t lent_least;                         /* exchange.h */
     struct ftc_buffer_pool *pool;              /* NULL: none */
 };
 

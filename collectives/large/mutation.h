@@ -23,7 +23,8 @@
     X(NO_WINDOW, "ask for all blocks at once")                                                     \
     X(UNPOSTED, "combine the inputs of a node before all of its ranks have written them")          \
     X(READY_EARLY, "say that a part is ready before it is")                                        \
-    X(ONE_HALF, "write into the half of an area that others may still read")
+    X(ONE_HALF, "write into the half of an area that others may still read")                       \
+    X(UNSETTLED, "give the input back while messages that wait have its bytes")
 
 enum ftc_large_mutation {
     FTC_LARGE_MUTATION_NONE,

@@ -19,6 +19,7 @@
 #define BLOCK_MOST  ((size_t)256 << 10)
 #define PART_MOST   ((size_t)1 << 20)
 #define WINDOW      4
+#define LENT_LEAST  ((size_t)4 << 10) /* it costs less to copy fewer bytes than to lend them */
 
 /* The stages of a request: it begins, an attempt starts, blocks go round the ring, the attempt is
  * committed, and another algorithm runs the call. */
@@ -44,6 +45,7 @@ static int ring_open(struct ftc_comm *comm)
                                           .block_most = BLOCK_MOST,
                                           .part_most = PART_MOST,
                                           .window = WINDOW,
+                                          .lent_least = LENT_LEAST,
                                           .pool = comm->process->pool};
 
     comm->large = run;

@@ -134,6 +134,8 @@ static void finish(struct ftc_large_world *w, int rank, enum ftc_large_end end)
         ftc_large_judge_result(w, rank, p->at, report.failed);
     }
     ftc_large_say(w, "rank %d returns from call %d", rank, p->at);
+    memset(p->input, 0xee, sizeof(p->input)); /* the caller has its memory back, and uses it */
+    memset(p->parts, 0xee, sizeof(p->parts));
     p->phase = FTC_LARGE_PHASE_OUTSIDE;
     p->at++;
 }

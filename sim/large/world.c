@@ -74,7 +74,7 @@ static void judge_window(struct ftc_large_world *w, int to, uint64_t bounded)
         for (const struct ftc_large_packet *p = w->first[from][to]; p != NULL; p = p->next)
             if (w->process[from].alive && p->bounded == bounded) {
                 count++;
-                bytes += p->size;
+                bytes += p->value.size;
             }
     if (count > w->story->window && bytes > most)
         ftc_large_violate(w, "%d blocks, %zu bytes, are on their way to rank %d, which may have %d",
@@ -93,7 +93,7 @@ void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buff
     packet = ftc_cluster_alloc(w->n, 1, sizeof(*packet));
     packet->bytes = join(w, head, value);
     packet->bounded = bounded;
-    packet->size = value->size;
+    ftc_value_set(&packet->value, value);
     while (*link != NULL)
         link = &(*link)->next;
     *link = packet;
@@ -101,13 +101,19 @@ void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buff
         judge_window(w, to, bounded);
 }
 
+void ftc_large_free_packet(struct ftc_large_packet *packet)
+{
+    ftc_buffer_unref(packet->bytes);
+    ftc_value_drop(&packet->value);
+    free(packet);
+}
+
 void ftc_large_drop_packets(struct ftc_large_packet **link)
 {
     while (*link != NULL) {
         struct ftc_large_packet *packet = *link;
         *link = packet->next;
-        ftc_buffer_unref(packet->bytes);
-        free(packet);
+        ftc_large_free_packet(packet);
     }
 }
 

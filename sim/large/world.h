@@ -12,8 +12,8 @@ struct ftc_large_packet {
     struct ftc_large_packet *next;
     /* The number of the operation for whose bounded receiver this block is, plus 1; 0: none. */
     uint64_t bounded;
-    size_t size; /* of the value */
-    struct ftc_buffer *bytes;
+    struct ftc_value value;   /* what was sent, which a transport reads until it arrives */
+    struct ftc_buffer *bytes; /* a copy: the message as it arrives */
 };
 
 enum ftc_large_phase {
@@ -85,6 +85,7 @@ void ftc_large_say(struct ftc_large_world *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buffer *head,
                     const struct ftc_value *value, uint64_t bounded);
+void ftc_large_free_packet(struct ftc_large_packet *packet);
 void ftc_large_drop_packets(struct ftc_large_packet **link);
 /* Count an output of this process. True: the process has died before the output. */
 bool ftc_large_struck(struct ftc_large_world *w, int rank);

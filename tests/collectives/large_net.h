@@ -85,6 +85,7 @@ void net_start(struct net *net);
 void net_put_out(struct net *net, int rank);
 int net_give(struct net *net, const struct packet *packet); /* to the rank that it is for */
 void net_deliver(struct net *net, int i);                   /* packet i arrives */
+void net_go_on(struct net *net);                            /* after net_start(), to the end */
 void net_run(struct net *net);                              /* from the start to the end */
 void net_run_drawn(struct net *net);                        /* creates them, too: draws the sizes */
 
