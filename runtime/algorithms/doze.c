@@ -1,17 +1,26 @@
 /* Rows of broadcasts: whether to doze, and for how long. */
 #include "runtime/algorithms/doze.h"
 
-#define FIRST_NS 100000 /* before it is known what a doze brings */
+#define FIRST_NS 200000 /* before it is known what a doze brings */
 #define EACH_NS  60000  /* for each broadcast that the last doze has brought */
 #define MOST_NS  500000
-#define WORTH    2 /* broadcasts that a doze must bring */
-#define PAUSE    8 /* broadcasts, after a doze that was not worth it */
+#define WORTH    2  /* broadcasts that a doze must bring */
+#define TRIES    3  /* so many dozes in a row that are not worth it */
+#define PAUSE    32 /* broadcasts, after these */
 
+/* The last doze is over: was it worth it? */
 static void judge(struct ftc_doze *doze)
 {
-    if (doze->dozed && doze->brought < WORTH)
-        doze->pause = PAUSE;
-    doze->dozed = doze->dozed && doze->brought >= WORTH;
+    bool worth = doze->brought >= WORTH;
+
+    if (!doze->dozed)
+        return;
+    doze->dozed = worth;
+    doze->vain = worth ? 0 : doze->vain + 1;
+    if (doze->vain < TRIES)
+        return;
+    doze->vain = 0;
+    doze->pause = PAUSE;
 }
 
 void ftc_doze_called(struct ftc_doze *doze, int root)

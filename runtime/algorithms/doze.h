@@ -13,6 +13,7 @@ struct ftc_doze {
     bool in_row;      /* the call before was one of this root, too */
     bool dozed;       /* the rank has dozed in this row, and it was worth it so far */
     unsigned brought; /* broadcasts delivered since it dozed */
+    unsigned vain;    /* dozes in a row that were not worth it */
     unsigned pause;   /* broadcasts until it may doze again */
 };
 
