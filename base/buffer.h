@@ -1,5 +1,5 @@
-/* A reference-counted block of bytes, aligned for any element type. Threads that share one need a
- * lock, because the counts are plain integers. */
+/* A reference-counted block of bytes, aligned for any element type unless they are lent. Threads
+ * that share one need a lock, because the counts are plain integers. */
 #ifndef FTC_BASE_BUFFER_H
 #define FTC_BASE_BUFFER_H
 

@@ -138,7 +138,8 @@ void ftc_mismatch_words(char words[FTC_MISMATCH_WORDS], uint64_t op, int rank,
 
 struct ftc_call {
     struct ftc_signature signature;
-    /* The call copies it; NULL if this rank gives no value. It has signature.size bytes. Where
+    /* The call copies it, but for large values, whose input must stay until the call has ended;
+     * NULL if this rank gives no value. It has signature.size bytes. Where
      * ftc_signature_gathers() it has input_size bytes, which are no more. */
     const void *input;
     size_t input_size;

@@ -69,7 +69,7 @@ int ftc_large_copy_input(const struct ftc_large_exchange *exchange, size_t offse
     return ftc_large_copy(exchange, size > 0 ? input + offset : NULL, size, copy);
 }
 
-static bool has_room_to_lend(struct ftc_large_exchange *exchange)
+static bool make_room_to_lend(struct ftc_large_exchange *exchange)
 {
     size_t room = exchange->lent_room > 0 ? 2 * exchange->lent_room : 8;
 
@@ -89,7 +89,7 @@ int ftc_large_lend(struct ftc_large_exchange *exchange, const void *bytes, size_
     if (size == 0 || size < exchange->set.lent_least)
         return ftc_large_copy(exchange, bytes, size, value);
     *value = (struct ftc_value){.size = size};
-    if (!has_room_to_lend(exchange) || (value->buffer = ftc_buffer_lend(bytes, size)) == NULL)
+    if (!make_room_to_lend(exchange) || (value->buffer = ftc_buffer_lend(bytes, size)) == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "no memory for a block of a large value");
     exchange->lent[exchange->lent_count++] = ftc_buffer_ref(value->buffer);
     return FTC_SUCCESS;
