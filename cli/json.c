@@ -330,11 +330,18 @@ static json_t *deadlocks_json(const struct ftc_job_status *status)
     return array;
 }
 
+/* What protects messages by TCP between hosts; null for a job of one host. */
+static json_t *seal_json(const struct ftc_job_status *status)
+{
+    bool known = status->nodes > 1 && strcmp(status->seal, "?") != 0;
+    return known ? json_string(status->seal) : json_null();
+}
+
 static json_t *job_json(const struct ftc_job_status *status)
 {
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:i, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o, s:o, s:o}",                                 //
+        "s:o, s:o, s:o, s:o, s:o, s:o}",                            //
         "job", status->job,                                         //
         "state", ftc_status_job_state(status),                      //
         "node", status->host,                                       //
@@ -355,6 +362,7 @@ static json_t *job_json(const struct ftc_job_status *status)
         "failed", failed_json(status),                              //
         "deadlocks", deadlocks_json(status),                        //
         "nodes", nodes_json(status),                                //
+        "seal", seal_json(status),                                  //
         "settings", settings_json(status->text),                    //
         "ranks", ranks_json(status));
 }

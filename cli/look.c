@@ -461,6 +461,7 @@ static void look_header(struct ftc_job_status *status, struct ftc_segment *segme
     status->text = ftc_segment_text(segment);
     setting(status->text, "failure_info.scheme", status->scheme, sizeof(status->scheme));
     setting(status->text, "failure_info.share", status->share, sizeof(status->share));
+    setting(status->text, "transport.seal", status->seal, sizeof(status->seal));
     setting(status->text, "integrity.mode", status->integrity, sizeof(status->integrity));
     look_algorithm(status);
     status->uid = header->uid;

@@ -76,8 +76,11 @@ static void print_settings(const struct ftc_job_status *status, FILE *out)
     fprintf(out, "algorithm %s  ", status->algorithm);
     if (status->broadcast.known)
         fprintf(out, "broadcast %s\n", ftc_status_broadcast(&status->broadcast, broadcast));
-    fprintf(out, "scheme %s  share %s  heartbeat %s  timeout %s\n", status->scheme, status->share,
+    fprintf(out, "scheme %s  share %s  heartbeat %s  timeout %s", status->scheme, status->share,
             ftc_status_age(status->period_ns, period), ftc_status_age(status->timeout_ns, timeout));
+    if (status->nodes > 1)
+        fprintf(out, "  seal %s", status->seal);
+    fputc('\n', out);
 }
 
 static void print_nodes(const struct ftc_job_status *status, FILE *out)

@@ -177,7 +177,7 @@ struct ftc_status_broadcast {
 struct ftc_job_status {
     char cluster[FTC_JOB_NAME_SIZE]; /* the job's name on all nodes */
     char job[FTC_JOB_NAME_SIZE], host[64], command[256], directory[108];
-    char algorithm[32], scheme[32], share[32],
+    char algorithm[32], scheme[32], share[32], seal[32],
         integrity[32]; /* from the configuration; "?" if it does not say */
     struct ftc_status_broadcast broadcast;
     unsigned uid;

@@ -350,6 +350,22 @@ load helper
     has "0-19 joined (20) testnode0 "
 }
 
+@test "several nodes: what protects messages between them" {
+    FAKE_NODES=2 start 4 1 ./app transport.seal=encrypt
+    run "$STATUS_TOOL" "$job"
+    has "timeout 1.0 s seal encrypt"
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0].seal == "encrypt"' <<<"$output"
+    FAKE_NODES=2 start 4 1
+    run "$STATUS_TOOL" "$job"
+    has "timeout 1.0 s seal off"
+    start 4 1 ./app transport.seal=encrypt
+    run "$STATUS_TOOL" "$job"
+    lacks seal
+    run "$STATUS_TOOL" --json "$job"
+    jq -e '.jobs[0] | has("seal") and .seal == null' <<<"$output"
+}
+
 @test "--json is short for --format json; the last format counts" {
     start 2 1
     [ "$("$STATUS_TOOL" --format json "$job" | jq -r .jobs[0].job)" = "$job" ]
