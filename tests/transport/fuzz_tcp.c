@@ -138,7 +138,7 @@ static void fuzz_seal(const uint8_t *data, size_t size)
     static unsigned char record[FTC_SEAL_RECORD_MAX], sealed[FTC_SEAL_RECORD_MAX],
         value[FTC_SEAL_CONTENT_MAX];
     enum ftc_tcp_seal kind = size % 2 == 0 ? FTC_TCP_SEAL_AUTHENTICATE : FTC_TCP_SEAL_ENCRYPT;
-    size_t content = size > 0 && size < FTC_SEAL_CONTENT_MAX ? size : 1;
+    size_t content = size > 0 && size < ftc_seal_content_max(kind) ? size : 1;
     struct ftc_seal out, in;
     fill(key, sizeof(key), data, size);
     ftc_seal_start(&out, kind, key);
@@ -146,8 +146,8 @@ static void fuzz_seal(const uint8_t *data, size_t size)
     fill(value, content, data, size);
     size_t whole = seal_in_two(&out, sealed, content, value);
     fill(record, sizeof(record), data, size);
-    size_t claimed = ftc_seal_size(record);
-    if (claimed > sizeof(record) || ftc_seal_size(sealed) != whole)
+    size_t claimed = ftc_seal_size(kind, record);
+    if (claimed > sizeof(record) || ftc_seal_size(kind, sealed) != whole)
         abort();
     if (claimed > 0 && memcmp(record, sealed, whole) != 0) {
         if (opens(&in, record, claimed))

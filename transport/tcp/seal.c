@@ -49,12 +49,17 @@ void ftc_seal_start(struct ftc_seal *seal, enum ftc_tcp_seal kind,
     memcpy(seal->chain, key, FTC_SEAL_KEY_SIZE);
 }
 
+size_t ftc_seal_content_max(enum ftc_tcp_seal kind)
+{
+    return kind == FTC_TCP_SEAL_ENCRYPT ? FTC_SEAL_ENCRYPTED_MAX : FTC_SEAL_CONTENT_MAX;
+}
+
 /* Begin a record with this length. */
 static void begin_record(struct ftc_seal *seal, unsigned char length[FTC_SEAL_LENGTH_SIZE],
                          size_t content)
 {
     unsigned char nonce[NONCE_SIZE] = {0};
-    assert(content >= 1 && content <= FTC_SEAL_CONTENT_MAX);
+    assert(content >= 1 && content <= ftc_seal_content_max(seal->kind));
     if (seal->number % seal->rekey_every == 0)
         rekey(seal);
     ftc_store_u64(nonce, seal->number++);
@@ -138,10 +143,10 @@ void ftc_seal_close_around(struct ftc_seal *seal, unsigned char length[FTC_SEAL_
     end_record(seal, tag);
 }
 
-size_t ftc_seal_size(const unsigned char length[FTC_SEAL_LENGTH_SIZE])
+size_t ftc_seal_size(enum ftc_tcp_seal kind, const unsigned char length[FTC_SEAL_LENGTH_SIZE])
 {
     uint32_t content = ftc_load_u32(length);
-    return content >= 1 && content <= FTC_SEAL_CONTENT_MAX ? content + FTC_SEAL_OVERHEAD : 0;
+    return content >= 1 && content <= ftc_seal_content_max(kind) ? content + FTC_SEAL_OVERHEAD : 0;
 }
 
 bool ftc_seal_open(struct ftc_seal *seal, unsigned char *content, size_t size,

@@ -21,9 +21,11 @@
 #define FTC_SEAL_LENGTH_SIZE 4
 #define FTC_SEAL_TAG_SIZE    12
 #define FTC_SEAL_OVERHEAD    (FTC_SEAL_LENGTH_SIZE + FTC_SEAL_TAG_SIZE)
-#define FTC_SEAL_CONTENT_MAX 262144
-#define FTC_SEAL_RECORD_MAX  (FTC_SEAL_CONTENT_MAX + FTC_SEAL_OVERHEAD)
-#define FTC_SEAL_RECORDS     (1ull << 20) /* of one key; docs/design/tcp.md has the reason */
+/* Content of a record: of any, and of an encrypted one, which goes through the sender's buffer. */
+#define FTC_SEAL_CONTENT_MAX   262144
+#define FTC_SEAL_ENCRYPTED_MAX 65536
+#define FTC_SEAL_RECORD_MAX    (FTC_SEAL_CONTENT_MAX + FTC_SEAL_OVERHEAD)
+#define FTC_SEAL_RECORDS       (1ull << 20) /* of one key; docs/design/tcp.md has the reason */
 
 /* One direction of a link. Both ends have the same state after the same number of records. */
 struct ftc_seal {
@@ -41,7 +43,10 @@ struct ftc_seal {
 void ftc_seal_start(struct ftc_seal *seal, enum ftc_tcp_seal kind,
                     const unsigned char key[FTC_SEAL_KEY_SIZE]);
 
-/* Make a record of the first `content` bytes of the pieces, 1 to FTC_SEAL_CONTENT_MAX. Gives the
+/* The bytes of content that a record of this kind has at most (docs/design/tcp.md, rule S4). */
+size_t ftc_seal_content_max(enum ftc_tcp_seal kind);
+
+/* Make a record of the first `content` bytes of the pieces, 1 to ftc_seal_content_max(). Gives the
  * bytes of the record. */
 size_t ftc_seal_close(struct ftc_seal *seal, unsigned char *record, size_t content,
                       const struct iovec *pieces);
@@ -49,8 +54,8 @@ size_t ftc_seal_close(struct ftc_seal *seal, unsigned char *record, size_t conte
 void ftc_seal_close_around(struct ftc_seal *seal, unsigned char length[FTC_SEAL_LENGTH_SIZE],
                            const void *content, size_t size, unsigned char tag[FTC_SEAL_TAG_SIZE]);
 
-/* The bytes of the record that begins with this length. 0: no record begins so. */
-size_t ftc_seal_size(const unsigned char length[FTC_SEAL_LENGTH_SIZE]);
+/* The bytes of the record that begins with this length. 0: no record of this kind begins so. */
+size_t ftc_seal_size(enum ftc_tcp_seal kind, const unsigned char length[FTC_SEAL_LENGTH_SIZE]);
 
 /* Check the next record, of which content and tag may lie apart, and decrypt its content in its
  * place. `size` is that of the content, which the length gave. False: it is not the record that the

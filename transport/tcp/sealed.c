@@ -18,9 +18,8 @@
 /* Content of a record that goes through a buffer at the other end, at most (rule S4). */
 #define MIXED_MAX   ((size_t)FTC_TCP_READ_SIZE)
 #define BUFFER_SIZE (MIXED_MAX + FTC_SEAL_OVERHEAD)
-/* Content of a record while a break would cost more than it, and of one that is encrypted into the
- * buffer. */
-#define SHORT_MAX ((size_t)65536)
+/* Content of a record while a break would cost more than it. */
+#define SHORT_MAX ((size_t)FTC_SEAL_ENCRYPTED_MAX)
 #define PROBES    8 /* in the time in which a record must be whole */
 
 /* Bytes of a buffer that are still needed. */
@@ -46,7 +45,8 @@ struct ftc_tcp_sealed {
     bool emptied;          /* the last read gave less than it asked for */
     uint64_t probe_at;     /* when to send a record for nothing else */
     uint64_t partial_by;   /* when a part of a record must be whole; 0: there is no part */
-    unsigned char input_bytes[BUFFER_SIZE], output_bytes[SHORT_MAX + FTC_SEAL_OVERHEAD];
+    unsigned char input_bytes[BUFFER_SIZE],
+        output_bytes[FTC_SEAL_ENCRYPTED_MAX + FTC_SEAL_OVERHEAD];
 };
 
 /* --- life --- */
@@ -131,9 +131,8 @@ static size_t smaller(size_t one, size_t other)
  * that has carried the bytes of a long one takes long ones: each record is a send and a read. */
 static size_t large_most(const struct ftc_tcp_sealed *sealed)
 {
-    bool is_short =
-        sealed->out.kind == FTC_TCP_SEAL_ENCRYPT || sealed->carried < FTC_SEAL_CONTENT_MAX;
-    return is_short ? SHORT_MAX : FTC_SEAL_CONTENT_MAX;
+    return sealed->carried < FTC_SEAL_CONTENT_MAX ? SHORT_MAX
+                                                  : ftc_seal_content_max(sealed->out.kind);
 }
 
 /* The bytes of the next record. Small pieces go together. A record that begins with a large piece
@@ -226,7 +225,7 @@ static size_t first_size(const struct ftc_tcp_sealed *sealed)
 {
     if (sealed->input.end - sealed->input.begin < FTC_SEAL_LENGTH_SIZE)
         return SIZE_MAX;
-    return ftc_seal_size(sealed->input_bytes + sealed->input.begin);
+    return ftc_seal_size(sealed->in.kind, sealed->input_bytes + sealed->input.begin);
 }
 
 static bool has_record(const struct ftc_tcp_sealed *sealed)
