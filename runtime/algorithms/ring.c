@@ -174,8 +174,7 @@ static void tell_member(struct ftc_comm *comm)
     }
 }
 
-/* False: the communicator was revoked. */
-static bool start_attempt(struct ftc_comm *comm)
+static void start_attempt(struct ftc_comm *comm)
 {
     struct ftc_large_now here;
 
@@ -183,8 +182,6 @@ static bool start_attempt(struct ftc_comm *comm)
     ftc_publish_ran(comm, FTC_CHOICE_RING);
     ftc_progress_failures(comm->process);
     tell_member(comm);
-    if (ftc_comm_is_revoked(comm))
-        return false;
     here = now(comm);
     ftc_publish_called(comm, here.op);
     ftc_progress_must(comm->process, ftc_large_start(comm->large->core, &here,
@@ -192,7 +189,6 @@ static bool start_attempt(struct ftc_comm *comm)
                                                      ftc_member_known_failed(comm->member)));
     put_out(comm);
     take_early(comm);
-    return true;
 }
 
 static void start_commit(struct ftc_comm *comm)
@@ -297,8 +293,9 @@ static bool advance(struct ftc_comm *comm, struct ftc_request *request)
         begin(comm, request);
     while (request->stage != PROTECTED) {
         if (request->stage == STARTS) {
-            if (!ftc_comm_begin(comm) || !start_attempt(comm))
+            if (!ftc_comm_begin(comm))
                 return false;
+            start_attempt(comm);
             request->stage = EXCHANGES;
         }
         if (request->stage == EXCHANGES) {
