@@ -120,16 +120,28 @@ size_t ftc_large_block_size(const struct ftc_large_exchange_settings *set, size_
 
 /* --- areas --- */
 
-size_t ftc_large_half(const struct ftc_large_nodes *nodes, bool other)
+unsigned char *ftc_large_area(const struct ftc_large_exchange_settings *set, int place)
+{
+    const struct ftc_large_nodes *nodes = set->nodes;
+    return nodes->areas + (size_t)(set->rank[place] - nodes->lowest) * nodes->stride;
+}
+
+/* Where a half begins in an area. */
+static size_t half_offset(const struct ftc_large_nodes *nodes, bool other)
 {
     return nodes->room + (other && !FTC_LARGE_MUTATED(ONE_HALF) ? nodes->apart : 0);
 }
 
+unsigned char *ftc_large_half(const struct ftc_large_exchange_settings *set, int place)
+{
+    return ftc_large_area(set, place) + half_offset(set->nodes, set->half);
+}
+
 int ftc_large_reserve_halves(const struct ftc_large_nodes *nodes, size_t size)
 {
-    int rc = nodes->reserve(nodes->arg, ftc_large_half(nodes, false), size);
+    int rc = nodes->reserve(nodes->arg, half_offset(nodes, false), size);
 
-    return rc == FTC_SUCCESS ? nodes->reserve(nodes->arg, ftc_large_half(nodes, true), size) : rc;
+    return rc == FTC_SUCCESS ? nodes->reserve(nodes->arg, half_offset(nodes, true), size) : rc;
 }
 
 /* --- in --- */

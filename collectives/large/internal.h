@@ -58,8 +58,9 @@ size_t ftc_large_block_size(const struct ftc_large_exchange_settings *set, size_
 
 /* --- in --- */
 
-/* Where a half begins in an area. */
-size_t ftc_large_half(const struct ftc_large_nodes *nodes, bool other);
+/* The area of the rank at a place of this node, and the half of it that this attempt uses. */
+unsigned char *ftc_large_area(const struct ftc_large_exchange_settings *set, int place);
+unsigned char *ftc_large_half(const struct ftc_large_exchange_settings *set, int place);
 /* Makes `size` bytes of both halves usable: FTC_ERR_SYSTEM. */
 int ftc_large_reserve_halves(const struct ftc_large_nodes *nodes, size_t size);
 

@@ -170,14 +170,6 @@ static size_t area_bound(const struct ftc_pairwise *p)
     return part < size ? members * part : aligned(size) + members * ALIGNMENT;
 }
 
-static unsigned char *half_of(const struct ftc_pairwise *p, int place)
-{
-    const struct ftc_large_exchange_settings *set = &p->base.set;
-    return set->nodes->areas +
-           (size_t)(set->rank[place] - set->nodes->lowest) * set->nodes->stride +
-           ftc_large_half(set->nodes, set->half);
-}
-
 /* What this rank shares. Both halves at once, so that no later attempt fails for lack of memory. */
 static int reserve_halves(const struct ftc_pairwise *p)
 {
@@ -322,7 +314,7 @@ static int share(struct ftc_pairwise *p)
             continue;
         part_for(p, to, &begin, &size);
         if (size > 0)
-            memcpy(half_of(p, set->self) + offset, input + begin, size);
+            memcpy(ftc_large_half(set, set->self) + offset, input + begin, size);
         struct ftc_large_tag tag = {.block = (uint32_t)(offset / ALIGNMENT),
                                     .hop = HOP_READY,
                                     .begin = begin,
@@ -417,10 +409,11 @@ static int take_ready(struct ftc_pairwise *p, int from, const struct ftc_large_t
     if (!sends(p, from, self) || !shares(p, from, self) || !possible(p, tag) ||
         offset + tag->size > p->base.set.nodes->apart || p->part[from].count > 0 || value->size > 0)
         return ftc_large_unawaited(from, tag, value);
-    p->part[from] = (struct ftc_large_blocks){.begin = (size_t)tag->begin,
-                                              .size = (size_t)tag->size,
-                                              .count = 1,
-                                              .memory = half_of(p, from) + offset};
+    p->part[from] =
+        (struct ftc_large_blocks){.begin = (size_t)tag->begin,
+                                  .size = (size_t)tag->size,
+                                  .count = 1,
+                                  .memory = ftc_large_half(&p->base.set, from) + offset};
     p->in--;
     return FTC_SUCCESS;
 }

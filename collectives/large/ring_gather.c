@@ -122,14 +122,12 @@ static unsigned char *slot(const struct ftc_ring_gather *ring, int member, int p
 {
     const struct ftc_large_exchange_settings *set = &ring->base.set;
     const struct ftc_large_grid *grid = &ring->grid;
-    int rank = set->rank[grid->first[grid->row] + member];
     int row = ftc_large_grid_row_of(grid, place), number = 0;
 
     if (row != grid->row)
         number = 1 + ring->before[member * (grid->rows + 1) + row] +
                  (place - grid->first[row]) / grid->columns;
-    return set->nodes->areas + (size_t)(rank - set->nodes->lowest) * set->nodes->stride +
-           ftc_large_half(set->nodes, set->half) + (size_t)number * slot_size(ring);
+    return ftc_large_half(set, grid->first[grid->row] + member) + (size_t)number * slot_size(ring);
 }
 
 /* --- life --- */

@@ -256,10 +256,7 @@ static size_t area_size(const struct ftc_ring_reduce *ring)
 
 unsigned char *ftc_large_ring_area(const struct ftc_ring_reduce *ring, int member)
 {
-    const struct ftc_large_exchange_settings *set = &ring->base.set;
-    int rank = set->rank[ring->grid.first[ring->grid.row] + member];
-
-    return set->nodes->areas + (size_t)(rank - set->nodes->lowest) * set->nodes->stride;
+    return ftc_large_area(&ring->base.set, ring->grid.first[ring->grid.row] + member);
 }
 
 const unsigned char *ftc_large_ring_input(const struct ftc_ring_reduce *ring, int member)
