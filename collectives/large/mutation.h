@@ -21,6 +21,7 @@
     X(NAMED_IN_SCAN, "deliver a scan though the decision names a rank in it")                      \
     X(WHOLE_EARLY, "commit before all is sent that others ask for")                                \
     X(NO_WINDOW, "ask for all blocks at once")                                                     \
+    X(WIDE_WINDOW, "ask for one block more than the window has")                                   \
     X(UNPOSTED, "combine the inputs of a node before all of its ranks have written them")          \
     X(READY_EARLY, "say that a part is ready before it is")                                        \
     X(ONE_HALF, "write into the half of an area that others may still read")                       \

@@ -291,12 +291,16 @@ static int next_to_ask(struct ftc_pairwise *p)
     return p->next < p->sources ? source(p, p->base.set.self, p->next++) : -1;
 }
 
+static bool may_ask(const struct ftc_pairwise *p)
+{
+    return p->underway < p->window + FTC_LARGE_MUTATED(WIDE_WINDOW) || FTC_LARGE_MUTATED(NO_WINDOW);
+}
+
 static int ask_more(struct ftc_pairwise *p)
 {
     int rc = FTC_SUCCESS, place;
 
-    while (rc == FTC_SUCCESS && (p->underway < p->window || FTC_LARGE_MUTATED(NO_WINDOW)) &&
-           (place = next_to_ask(p)) >= 0)
+    while (rc == FTC_SUCCESS && may_ask(p) && (place = next_to_ask(p)) >= 0)
         rc = ask(p, place);
     return rc;
 }

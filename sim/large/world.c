@@ -62,23 +62,30 @@ static struct ftc_buffer *join(const struct ftc_large_world *w, const struct ftc
     return bytes;
 }
 
-/* Are there more blocks on their way to a rank than it has asked for, and more bytes than so many
- * blocks have? Those of dead ranks may belong to another history. */
-static void judge_window(struct ftc_large_world *w, int to, uint64_t bounded)
+/* How many blocks may be on their way to a rank (docs/design/nodes.md, "Questions"). No block here
+ * has so many elements that the bound on connections would count. */
+static int window_of(const struct ftc_large_world *w, const struct ftc_large_process *sender)
 {
-    size_t most = (size_t)w->story->window * (size_t)w->story->block_most * sizeof(uint64_t);
-    size_t bytes = 0;
-    int count = 0;
+    const struct ftc_large_operation *o = &w->story->operation[sender->at];
+    int most = w->story->block_most, part = (int)(sender->call.signature.size / sizeof(uint64_t));
+
+    if (o->kind == FTC_CALL_ALLTOALL && !o->uneven)
+        part = w->story->part;
+    return w->story->window * (part < most ? most / part : 1);
+}
+
+/* Are there more blocks on their way to a rank than it may have asked for? Those of dead ranks may
+ * belong to another history. */
+static void judge_window(struct ftc_large_world *w, int by, int to, uint64_t bounded)
+{
+    int count = 0, window = window_of(w, &w->process[by]);
 
     for (int from = 0; from < w->n; from++)
         for (const struct ftc_large_packet *p = w->first[from][to]; p != NULL; p = p->next)
-            if (w->process[from].alive && p->bounded == bounded) {
-                count++;
-                bytes += p->value.size;
-            }
-    if (count > w->story->window && bytes > most)
-        ftc_large_violate(w, "%d blocks, %zu bytes, are on their way to rank %d, which may have %d",
-                          count, bytes, to, w->story->window);
+            count += w->process[from].alive && p->bounded == bounded;
+    if (count > window)
+        ftc_large_violate(w, "%d blocks are on their way to rank %d, which may have %d", count, to,
+                          window);
 }
 
 void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buffer *head,
@@ -98,7 +105,7 @@ void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buff
         link = &(*link)->next;
     *link = packet;
     if (bounded > 0)
-        judge_window(w, to, bounded);
+        judge_window(w, from, to, bounded);
 }
 
 void ftc_large_free_packet(struct ftc_large_packet *packet)
