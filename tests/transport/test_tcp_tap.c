@@ -393,6 +393,36 @@ START_TEST(the_rest_of_a_record_is_awaited_only_for_a_time)
 }
 END_TEST
 
+/* So it is where a rank reads the messages of one peer one by one, and leaves the rest. */
+START_TEST(the_rest_of_a_record_behind_an_expected_one_is_awaited_only_for_a_time)
+{
+    enum { MORE = FTC_TCP_HEADER_SIZE + 16 }; /* bytes of a record with one message */
+    begin_with(kinds[_i]);
+    connect_from_0();
+    tcp_must_send(0, 1, 1, 400);
+    take_from_0(1, 400);
+    turn_until_settled();
+    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    const struct way *way = &links[0]->way[0];
+    limit[0] = way->passed + 100 + MORE + 100;
+    tcp_must_send(0, 1, 2, 100);
+    tcp_must_send(0, 1, 3, 1000); /* of which some bytes come */
+    while (way->passed < limit[0]) {
+        tap_turn();
+        ck_assert_msg(ftc_clock_now() < deadline, "the tap passes nothing on");
+    }
+    ftc_transport_tcp.expect(tcp_end[1], 0);
+    while (!tcp_take(1, 0, 2, 100))
+        ck_assert_msg(ftc_clock_now() < deadline, "the message does not come");
+    ftc_transport_tcp.expect(tcp_end[1], -1);
+    while (ftc_tcp_broken_since(tcp_end[1], 0) == 0)
+        turn_both(deadline, "the link is given up");
+    limit[0] = SIZE_MAX;
+    take_from_0(3, 1000);
+    end();
+}
+END_TEST
+
 /* The tap passes the handshake and the listener's first record, so the link is proven each time.
  * Nothing that waits gets through (rule S8). */
 START_TEST(a_peer_whose_links_break_after_their_first_record_is_unreachable)
@@ -428,6 +458,8 @@ int main(void)
     tcase_add_loop_test(tcase, a_peer_whose_records_are_changed_is_unreachable, 0, 2);
     tcase_add_loop_test(tcase, bytes_without_their_tag_do_not_count, 0, 2);
     tcase_add_loop_test(tcase, the_rest_of_a_record_is_awaited_only_for_a_time, 0, 2);
+    tcase_add_loop_test(
+        tcase, the_rest_of_a_record_behind_an_expected_one_is_awaited_only_for_a_time, 0, 2);
     tcase_add_loop_test(tcase, a_peer_whose_links_break_after_their_first_record_is_unreachable, 0,
                         2);
     suite_add_tcase(suite, tcase);

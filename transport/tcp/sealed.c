@@ -318,6 +318,17 @@ static bool borrowed_is_whole(const struct ftc_tcp_sealed *sealed)
            sealed->input.end - sealed->input.begin >= FTC_SEAL_TAG_SIZE;
 }
 
+/* A part of a record may be here (rule S9). The caller may not read on, and no descriptor tells of
+ * it. */
+static void await_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    struct ftc_tcp_sealed *sealed = peer->link->sealed;
+    if (!has_part(sealed) || has_record(sealed) || sealed->partial_by != 0)
+        return;
+    sealed->partial_by = ftc_clock_now() + timeout_ns(tcp);
+    ftc_tcp_time(tcp, peer);
+}
+
 /* Gives the bytes that count from here on, or -1. */
 static ssize_t open_borrowed(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
                              const struct iovec *place)
@@ -330,6 +341,7 @@ static ssize_t open_borrowed(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
     sealed->input.begin += FTC_SEAL_TAG_SIZE;
     sealed->borrowed.content = sealed->borrowed.done = 0;
     sealed->partial_by = 0;
+    await_rest(tcp, peer);
     return (ssize_t)content;
 }
 
@@ -373,14 +385,9 @@ static ssize_t fill_up(struct ftc_tcp_connection *link, const struct iovec *plac
     return got;
 }
 
-/* The socket is empty. A part of a record may be there (rule S9). */
 static ssize_t nothing_more(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
-    struct ftc_tcp_sealed *sealed = peer->link->sealed;
-    if (has_part(sealed) && sealed->partial_by == 0) {
-        sealed->partial_by = ftc_clock_now() + timeout_ns(tcp);
-        ftc_tcp_time(tcp, peer);
-    }
+    await_rest(tcp, peer);
     errno = EAGAIN;
     return -1;
 }
@@ -391,8 +398,10 @@ ssize_t ftc_tcp_sealed_receive(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
     struct ftc_tcp_sealed *sealed = peer->link->sealed;
     bool read_all = false;
     for (;;) {
-        if (sealed->content.begin < sealed->content.end)
+        if (sealed->content.begin < sealed->content.end) {
+            await_rest(tcp, peer);
             return (ssize_t)hand_out(sealed, places, count);
+        }
         if (borrowed_is_whole(sealed))
             return open_borrowed(tcp, peer, &places[0]);
         if (sealed->borrowed.content == 0 && !has_record(sealed))
