@@ -8,36 +8,27 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "ftcoll.h"
+#include "tests/clock.h"
 
 #define LARGE (8 << 20)
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 int main(int argc, char **argv)
 {
-    struct timespec away = {.tv_sec = argc > 1 ? atol(argv[1]) : 1};
     unsigned char *large = calloc(1, LARGE);
     int32_t one = 1, sum = 0;
     ftc_comm *world;
 
     if (large == NULL || ftc_init(NULL, &world) != FTC_SUCCESS)
         return 1;
-    double start = now();
+    double start = test_now();
     if (ftc_allreduce(&one, &sum, 1, FTC_INT32, FTC_SUM, world) != FTC_SUCCESS)
         return 1;
-    printf("took %.3f\n", now() - start);
+    printf("took %.3f\n", test_now() - start);
     fflush(stdout);
     if (ftc_rank(world) != 1)
-        nanosleep(&away, NULL);
+        test_nap(argc > 1 ? atof(argv[1]) : 1);
     if (ftc_bcast(large, LARGE, FTC_UINT8, 1, world) != FTC_SUCCESS)
         return 1;
     free(large);

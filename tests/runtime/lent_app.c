@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/clock.h"
 
 #define PART       ((size_t)1 << 20) /* bytes: more than a ring or a socket takes */
 #define DEADLINE_S 20
@@ -42,25 +43,10 @@ static void fail(const char *what, int line)
     } while (0)
 #define OK(call) MUST((call) == FTC_SUCCESS)
 
-static void nap(double seconds)
-{
-    struct timespec time = {(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)};
-
-    nanosleep(&time, NULL);
-}
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 #define AWAIT(condition)                                                                           \
     do {                                                                                           \
-        for (double start = now(); !(condition); nap(0.001))                                       \
-            MUST(now() - start < DEADLINE_S);                                                      \
+        for (double start = test_now(); !(condition); test_nap(0.001))                             \
+            MUST(test_now() - start < DEADLINE_S);                                                 \
     } while (0)
 
 static struct notes *open_notes(const char *path)
@@ -91,7 +77,7 @@ static void revoke_in_time(struct notes *notes, ftc_comm *copy, bool blocking)
 {
     AWAIT(notes->still != 0 && is_stopped(notes->still));
     AWAIT(notes->called == 2);
-    nap(blocking ? 0.3 : 0);
+    test_nap(blocking ? 0.3 : 0);
     OK(ftc_comm_revoke(copy));
     AWAIT(notes->taken == 2);
     OK(kill(notes->still, SIGCONT));

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/clock.h"
 
 ftc_comm *world;
 int me, size;
@@ -37,19 +38,11 @@ static unsigned draw(unsigned below)
     return draw_from(&seed, below);
 }
 
-double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 static void compute(double seconds)
 {
-    double end = now() + seconds;
+    double end = test_now() + seconds;
 
-    while (now() < end)
+    while (test_now() < end)
         ;
 }
 
@@ -252,7 +245,7 @@ static void overlap(void)
 
     write_message(buffer, MOST, 0, 0);
     OK(ftc_barrier(world));
-    begin = now();
+    begin = test_now();
     if (me == 0) {
         OK(ftc_isend(buffer, MOST, FTC_UINT8, 1, 0, world, &request));
         compute(3);
@@ -260,7 +253,7 @@ static void overlap(void)
     } else if (me == 1) {
         memset(buffer, 0, MOST);
         OK(ftc_recv(buffer, MOST, FTC_UINT8, 0, 0, world, NULL));
-        MUST(now() - begin < 2.5 && is_message(buffer, MOST, 0, 0));
+        MUST(test_now() - begin < 2.5 && is_message(buffer, MOST, 0, 0));
     }
     free(buffer);
 }
@@ -325,9 +318,9 @@ static void awaited(void)
     }
     if (me == 0) {
         OK(ftc_recv(&byte, 1, FTC_UINT8, 1, 0, world, NULL));
-        begin = now();
+        begin = test_now();
         MUST(ftc_recv(&byte, 1, FTC_UINT8, 1, 1, world, NULL) == FTC_ERR_RANK_FAILED);
-        printf("waited %.1f ms\n", (now() - begin - 0.1) * 1e3);
+        printf("waited %.1f ms\n", (test_now() - begin - 0.1) * 1e3);
     }
 }
 

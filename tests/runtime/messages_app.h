@@ -22,7 +22,6 @@ unsigned draw_from(uint64_t *state, unsigned below);
 /* A size of a message, up to MOST bytes. */
 size_t draw_size(uint64_t *state);
 
-double now(void); /* in seconds */
 unsigned char *memory(size_t bytes);
 
 /* Messages that tell who sent them. */

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ftcoll.h"
+#include "tests/clock.h"
 
 static atomic_long yields;
 
@@ -25,14 +25,13 @@ __attribute__((visibility("default"))) int sched_yield(void)
 
 int main(int argc, char **argv)
 {
-    struct timespec away = {.tv_sec = argc > 1 ? atol(argv[1]) : 1};
     ftc_comm *world;
     int rc = ftc_init(NULL, &world);
 
     if (rc == FTC_SUCCESS)
         rc = ftc_barrier(world);
     if (rc == FTC_SUCCESS && ftc_rank(world) == 0)
-        nanosleep(&away, NULL);
+        test_nap(argc > 1 ? atof(argv[1]) : 1);
     long before = atomic_load(&yields);
     if (rc == FTC_SUCCESS)
         rc = ftc_barrier(world);

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "tests/clock.h"
 
 #define RANKS 8
 #define MOST  3000 /* elements of a rank */
@@ -39,21 +40,6 @@ static unsigned draw(unsigned below)
 {
     seed = seed * 1103515245u + 12345u;
     return (seed >> 16) % below;
-}
-
-static void nap(double seconds)
-{
-    struct timespec time = {(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)};
-
-    nanosleep(&time, NULL);
-}
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
 /* --- each form equals its blocking form --- */
@@ -193,7 +179,7 @@ static void late(void)
 
     OK(ftc_barrier(world));
     if (me == size - 1)
-        nap(0.5);
+        test_nap(0.5);
     OK(ftc_ibarrier(world, &request));
     if (me < size - 1) {
         MUST(ftc_wait_for(&request, 0, NULL) == FTC_ERR_TIMEOUT && request != NULL);
@@ -251,8 +237,9 @@ static void mixed(void)
             OK(ftc_comm_idup(world, &copy, &others[1]));
         OK(ftc_iallreduce(&in[i], (void *)&out[i], 1, FTC_INT64, FTC_SUM, world, &sums[i]));
     }
-    for (double start = now(); out[3] != all && now() - start < 10;) /* it grows, rank by rank */
-        nap(0.001);
+    for (double start = test_now();
+         out[3] != all && test_now() - start < 10;) /* it grows, rank by rank */
+        test_nap(0.001);
     for (int i = 3; i >= 0; i--) {
         MUST(out[i] == all);
         OK(ftc_wait(&sums[i], NULL));
@@ -351,11 +338,11 @@ static void away(void)
         in[i] = 1;
     for (int round = 0; round < 3; round++) {
         volatile int64_t *last = &out[MOST - 1];
-        double start = now();
+        double start = test_now();
         *last = 0;
         OK(ftc_iallreduce(in, out, MOST, FTC_INT64, FTC_SUM, world, &request));
-        while (*last != size && now() - start < 10) /* it grows, rank by rank */
-            nap(0.001);
+        while (*last != size && test_now() - start < 10) /* it grows, rank by rank */
+            test_nap(0.001);
         MUST(*last == size);
         OK(ftc_wait(&request, NULL));
     }
@@ -372,7 +359,7 @@ static void *wait_in_barrier(void *comm)
     ftc_request *request = NULL;
 
     if (me != 0)
-        nap(0.01);
+        test_nap(0.01);
     OK(ftc_ibarrier(comm, &request));
     OK(ftc_wait(&request, NULL));
     return NULL;
@@ -390,11 +377,11 @@ static void short_wait(void)
         OK(ftc_comm_dup(world, &comms[i]));
     if (me == 0) {
         MUST(pthread_create(&thread, NULL, wait_in_barrier, comms[0]) == 0);
-        nap(0.1); /* it waits by now, and sleeps */
+        test_nap(0.1); /* it waits by now, and sleeps */
         OK(ftc_ibarrier(comms[1], &request));
-        double start = now();
+        double start = test_now();
         MUST(ftc_wait_for(&request, 0.002, NULL) == FTC_ERR_TIMEOUT);
-        MUST(now() - start < BEAT_S / 2.);
+        MUST(test_now() - start < BEAT_S / 2.);
     }
     OK(ftc_barrier(world));
     if (me == 0)
@@ -417,7 +404,7 @@ static void tests(void)
     ftc_comm *comms[2];
     ftc_request *request = NULL;
     pthread_t thread;
-    double start = now();
+    double start = test_now();
     int done = 0;
 
     for (int i = 0; i < 2; i++)
@@ -431,7 +418,7 @@ static void tests(void)
         OK(ftc_test(&request, &done, NULL));
     if (me == 0)
         MUST(pthread_join(thread, NULL) == 0);
-    MUST(now() - start < BEAT_S);
+    MUST(test_now() - start < BEAT_S);
 }
 
 /* --- operators of the program --- */
@@ -468,7 +455,7 @@ static void refused(void)
     for (int step = 0; step < 10; step++) {
         for (int i = 0; i < 2; i++)
             OK(ftc_iallreduce(&mine, &sum[i], 1, FTC_INT64, op, comms[i], &requests[i]));
-        nap(0.01 * (1 + me % 2)); /* the thread of the library moves on what has come */
+        test_nap(0.01 * (1 + me % 2)); /* the thread of the library moves on what has come */
         OK(ftc_wait_all(2, requests, NULL));
         OK(ftc_allreduce(&mine, &sum[2], 1, FTC_INT64, op, comms[step % 2]));
         MUST(sum[0] == all && sum[1] == all && sum[2] == all);
@@ -488,7 +475,7 @@ static void is_slow(const void *in, void *inout, size_t count, ftc_type type, vo
 
     (void)type;
     (void)arg;
-    nap(SLOW_S);
+    test_nap(SLOW_S);
     for (size_t i = 0; i < count; i++)
         b[i] += a[i];
     slow++;
@@ -505,10 +492,10 @@ static void slow_operator(void)
     OK(ftc_op_create(is_slow, NULL, &op));
     OK(ftc_barrier(world));
     if (me != 0)
-        nap(0.2);
+        test_nap(0.2);
     OK(ftc_iallreduce(&mine, &sum, 1, FTC_INT64, op, world, &request));
     while (me == 0 && slow == 0)
-        nap(0.01);
+        test_nap(0.01);
     OK(ftc_wait(&request, NULL));
     MUST(sum == ((int64_t)1 << size) - 1);
     OK(ftc_op_free(&op));
@@ -557,12 +544,12 @@ static void storm_step(uint64_t *digest)
 static void storm(void)
 {
     uint64_t digest = 1469598103934665603u, least, greatest;
-    double start = now();
+    double start = test_now();
     int32_t on = 1;
 
     while (on != 0) {
         storm_step(&digest);
-        on = now() - start < 0.8;
+        on = test_now() - start < 0.8;
         OK(ftc_allreduce(FTC_IN_PLACE, &on, 1, FTC_INT32, FTC_MIN, world));
     }
     OK(ftc_allreduce(&digest, &least, 1, FTC_UINT64, FTC_MIN, world));

@@ -17,12 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ftcoll.h"
 #include "node/segment/board_memory.h"
 #include "node/segment/segment.h"
+#include "tests/clock.h"
 
 #define ROOT    1
 #define COUNT   64
@@ -74,10 +74,8 @@ static void make_file(const char *path)
 
 static void wait_for(const char *path)
 {
-    struct timespec moment = {.tv_nsec = 10000000};
-
     while (access(path, F_OK) != 0)
-        nanosleep(&moment, NULL);
+        test_nap(0.01);
 }
 
 static void be_root(ftc_comm *world, int64_t *values, const char *harm, const char *path)

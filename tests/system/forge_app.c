@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/set.h"
 #include "collectives/frame.h"
 #include "ftcoll.h"
 #include "node/board/level.h"
+#include "tests/clock.h"
 
 #define DELEGATE 0
 #define LIMIT_S  60
@@ -52,10 +52,8 @@ static int come_through(ftc_comm *world)
 /* Waits until rank 1's place for round 0 has the mark of `round`. */
 static void wait_for_mark(const struct ftc_level *level, uint64_t round)
 {
-    struct timespec moment = {.tv_nsec = 1000000};
-
     while (!ftc_level_marked(level, FTC_LEVEL_POST, round, DELEGATE + 1))
-        nanosleep(&moment, NULL);
+        test_nap(0.001);
 }
 
 static struct ftc_level *open_as(int rank, const char *job)

@@ -13,8 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/clock.h"
 
 static const int32_t one = 1;
 
@@ -28,7 +29,7 @@ static void must(int rc, const char *what)
 
 static void rest(void)
 {
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    test_nap(0.001);
 }
 
 static void sum(ftc_comm *comm)

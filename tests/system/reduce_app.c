@@ -5,7 +5,8 @@
 #include <ftcoll.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
+
+#include "tests/clock.h"
 
 static int64_t last_round(const char *path)
 {
@@ -22,7 +23,6 @@ static int64_t last_round(const char *path)
 
 int main(int argc, char **argv)
 {
-    const struct timespec pause = {.tv_nsec = 1000000};
     int64_t one = 1, sum = 0;
     int failed = 0;
     ftc_comm *world;
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
         return 2;
     for (int64_t round = 0; round < last_round(argv[1]); round++) {
         failed += ftc_reduce(&one, &sum, 1, FTC_INT64, FTC_SUM, 0, world) != FTC_SUCCESS;
-        nanosleep(&pause, NULL);
+        test_nap(0.001);
     }
     if (ftc_rank(world) == 0)
         printf("%d reduces failed, the last sum is %" PRId64 "\n", failed, sum);

@@ -44,8 +44,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collectives/agreement/member.h"
 #include "include/ftcoll.h"
+#include "tests/clock.h"
 #include "tests/system/record.h"
 #include "tests/system/storm_run.h"
 #include "tests/system/storm_totals.h"
@@ -107,21 +109,6 @@ static pid_t start(const struct run *run)
     _exit(127);
 }
 
-static void nap(void)
-{
-    struct timespec time = {.tv_nsec = 2000000};
-
-    nanosleep(&time, NULL);
-}
-
-static uint64_t now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static time_t watchdog_s(void)
 {
     const char *words = getenv("STORM_WATCHDOG_S");
@@ -135,7 +122,7 @@ static bool await(struct run *run, pid_t pid)
     time_t start_s = time(NULL), patience_s = watchdog_s();
 
     while (waitpid(pid, &run->status, WNOHANG) == 0) {
-        storm_nodes_strike(run, pid, now_us());
+        storm_nodes_strike(run, pid, ftc_clock_now() / 1000);
         if (time(NULL) - start_s > patience_s) {
             char command[2048];
             storm_complain(run, "hangs");
@@ -153,7 +140,7 @@ static bool await(struct run *run, pid_t pid)
             waitpid(pid, &run->status, 0);
             return false;
         }
-        nap();
+        test_nap(0.002);
     }
     return true;
 }

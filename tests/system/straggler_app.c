@@ -8,14 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
-}
+#include "tests/clock.h"
 
 int main(int argc, char **argv)
 {
@@ -24,12 +18,12 @@ int main(int argc, char **argv)
         return 2;
     bool floating = strcmp(argv[1], "double") == 0;
     int64_t whole = ftc_rank(world);
-    double real = ftc_rank(world), before = now();
+    double real = ftc_rank(world), before = test_now();
     int rc = floating ? ftc_reduce(&real, &real, 1, FTC_DOUBLE, FTC_SUM, 0, world)
                       : ftc_reduce(&whole, &whole, 1, FTC_INT64, FTC_SUM, 0, world);
     if (rc == FTC_SUCCESS && ftc_rank(world) == 0) {
         printf("the sum is %" PRId64 "\n", floating ? (int64_t)real : whole);
-        printf("%.1f ms\n", now() - before);
+        printf("%.1f ms\n", 1e3 * (test_now() - before));
         fflush(stdout);
         ftc_abort(world, 3);
     }

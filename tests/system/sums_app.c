@@ -12,15 +12,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-static void nap(int ms)
-{
-    struct timespec time = {.tv_nsec = ms * 1000000L};
-
-    nanosleep(&time, NULL);
-}
+#include "tests/clock.h"
 
 /* A sum of distinct bits is below 2^n, and a bit that is counted twice moves another one. */
 static int check(int64_t sum, const ftc_comm *world)
@@ -62,7 +56,7 @@ static int run(ftc_comm *world, int rounds, const char *file)
     for (int naps = 0; access(file, F_OK) != 0; naps++) {
         if (naps == 5000)
             return 1;
-        nap(2);
+        test_nap(0.002);
     }
     printf("rank %d: came through\n", rank);
     return 0;
@@ -79,7 +73,7 @@ static int lag(ftc_comm *world)
         if (ftc_bcast(&value, 1, FTC_INT64, root, world) != FTC_SUCCESS)
             return 1;
         if (i == 0 && rank == 1)
-            nap(500);
+            test_nap(0.5);
     }
     printf("rank %d: came through\n", rank);
     return 0;

@@ -5,8 +5,9 @@
 #include <ftcoll.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/clock.h"
 
 static void stop(ftc_comm *world, const char *why)
 {
@@ -16,7 +17,6 @@ static void stop(ftc_comm *world, const char *why)
 
 int main(int argc, char **argv)
 {
-    const struct timespec pause = {.tv_nsec = 1000000};
     ftc_comm *world;
     if (argc != 2 || ftc_init(NULL, &world) != FTC_SUCCESS)
         return 2;
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
             stop(world, ftc_last_error());
         if (sum[0] != size * (size - 1) / 2 || sum[1] != size)
             stop(world, "the sum is wrong");
-        nanosleep(&pause, NULL);
+        test_nap(0.001);
     }
     printf("rank %d: the sum of %" PRId64 " ranks is %" PRId64 "\n", ftc_rank(world), sum[1],
            sum[0]);

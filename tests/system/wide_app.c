@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "ftcoll.h"
+#include "tests/clock.h"
 
 #define MOST 4096 /* ranks */
 
@@ -23,13 +23,6 @@ struct app {
     uint64_t hash;
     int32_t in[MOST + 1], sum[MOST + 1]; /* last element: the number of ranks whose time is over */
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 static _Noreturn void wrong(const struct app *app, const char *what)
 {
@@ -83,13 +76,13 @@ int main(int argc, char **argv)
     double end = 0; /* counted from the first result: by then all ranks have been started */
     do {
         app.in[app.rank] = 1;
-        app.in[app.size] = operations > 0 && now() >= end;
+        app.in[app.size] = operations > 0 && test_now() >= end;
         if (ftc_allreduce(app.in, app.sum, (size_t)app.size + 1, FTC_INT32, FTC_SUM, app.world) !=
             FTC_SUCCESS)
             wrong(&app, "allreduce failed");
         check(&app);
         if (operations++ == 0)
-            end = now() + atof(argv[1]);
+            end = test_now() + atof(argv[1]);
     } while (app.sum[app.size] == 0);
     compare(&app);
     printf("checked %d\n", operations);

@@ -20,8 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/clock.h"
 
 struct scaled_sum {
     int64_t scale; /* poisoned when the operator is freed, so that a later use shows */
@@ -215,9 +216,8 @@ static void vector(ftc_comm *world, size_t bytes)
 
 static void wait_for(const char *path)
 {
-    struct timespec moment = {.tv_nsec = 10000000};
     while (access(path, F_OK) != 0)
-        nanosleep(&moment, NULL);
+        test_nap(0.01);
 }
 
 static void run_ahead(ftc_comm *world, const char *path)
