@@ -2,7 +2,7 @@
 #ifndef FTC_TEST_TCP_ENDS_H
 #define FTC_TEST_TCP_ENDS_H
 
-#include "base/clock.h"
+#include "tests/still_clock.h"
 #include "tests/suite.h"
 #include "transport/tcp/endpoint.h"
 #include "transport/tcp/tcp.h"
@@ -33,10 +33,10 @@ void tcp_turn(void);
 
 #define WAIT_UNTIL(condition)                                                                      \
     do {                                                                                           \
-        uint64_t deadline_ = ftc_clock_now() + TCP_LOST_NS;                                        \
+        uint64_t deadline_ = test_clock_now() + TCP_LOST_NS;                                       \
         while (!(condition)) {                                                                     \
             tcp_turn();                                                                            \
-            ck_assert_msg(ftc_clock_now() < deadline_, "in vain: %s", #condition);                 \
+            ck_assert_msg(test_clock_now() < deadline_, "in vain: %s", #condition);                \
         }                                                                                          \
     } while (0)
 

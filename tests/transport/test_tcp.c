@@ -193,7 +193,7 @@ START_TEST(what_breaks_goes_on_where_it_was)
 {
     struct test_random random = test_random_start();
     struct stream there = {.from = 0, .to = 1}, back = {.from = 1, .to = 0};
-    uint64_t total = 2000, deadline = ftc_clock_now() + 3 * TCP_LOST_NS;
+    uint64_t total = 2000, deadline = test_clock_now() + 3 * TCP_LOST_NS;
     int breaks = 0;
     random.state += (uint64_t)_i;
     while (there.got < total || back.got < total) {
@@ -203,7 +203,7 @@ START_TEST(what_breaks_goes_on_where_it_was)
         int rank = test_random_chance(&random, 50);
         if (test_random_between(&random, 0, 60) == 0)
             breaks += ftc_tcp_break(tcp_end[rank], 1 - rank);
-        ck_assert_msg(ftc_clock_now() < deadline, "%llu and %llu of %llu came",
+        ck_assert_msg(test_clock_now() < deadline, "%llu and %llu of %llu came",
                       (unsigned long long)there.got, (unsigned long long)back.got,
                       (unsigned long long)total);
     }
@@ -286,8 +286,8 @@ START_TEST(a_peer_that_goes_on_at_nonsense_is_reported)
     ftc_tcp_known((struct ftc_tcp *)tcp_end[0], 1)->expected = 99;
     ftc_tcp_break(tcp_end[0], 1);
     tcp_must_send(0, 1, 2, 10);
-    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
-    while (rc == 0 && ftc_clock_now() < deadline) {
+    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
+    while (rc == 0 && test_clock_now() < deadline) {
         tcp_turn();
         rc = ftc_transport_tcp.receive(tcp_end[1], &from, &message);
     }
@@ -343,15 +343,15 @@ static int live_and_send(void *arg)
 
 START_TEST(a_peer_that_is_killed_is_a_hint_until_it_is_closed)
 {
-    uint64_t next = 0, deadline = ftc_clock_now() + TCP_LOST_NS;
+    uint64_t next = 0, deadline = test_clock_now() + TCP_LOST_NS;
     int status;
     pid_t child = scratch_fork(live_and_send, NULL);
-    while (next < 20 && ftc_clock_now() < deadline)
+    while (next < 20 && test_clock_now() < deadline)
         next += tcp_take(0, 2, next, 70000);
     ck_assert_uint_eq(next, 20);
     ck_assert_int_eq(kill(child, SIGKILL), 0);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    while (ftc_tcp_broken_since(tcp_end[0], 2) == 0 && ftc_clock_now() < deadline)
+    while (ftc_tcp_broken_since(tcp_end[0], 2) == 0 && test_clock_now() < deadline)
         next += tcp_take(0, 2, next, 70000);
     ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 2), 0);
     ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX),
@@ -412,9 +412,9 @@ static int unread(int sender)
 /* Rank 0, which would read the bytes, gets no turn meanwhile. */
 static void until_unread(int sender, int bytes)
 {
-    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
     while (unread(sender) < bytes)
-        ck_assert_msg(ftc_clock_now() < deadline, "rank %d sent nothing", sender);
+        ck_assert_msg(test_clock_now() < deadline, "rank %d sent nothing", sender);
 }
 
 /* A rank looks first, message by message, at the peer that its caller waits for. It forgets no
@@ -460,8 +460,8 @@ static void send_burst(uint64_t first)
 static void expect_burst(uint64_t first)
 {
     for (uint64_t number = first; number < first + BURST; number++)
-        for (uint64_t end = ftc_clock_now() + TCP_LOST_NS; !tcp_take(1, 0, number, 64);)
-            ck_assert_msg(ftc_clock_now() < end, "message %d did not come", (int)number);
+        for (uint64_t end = test_clock_now() + TCP_LOST_NS; !tcp_take(1, 0, number, 64);)
+            ck_assert_msg(test_clock_now() < end, "message %d did not come", (int)number);
 }
 
 START_TEST(a_burst_is_there_when_its_sender_waits)

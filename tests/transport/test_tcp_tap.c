@@ -224,19 +224,19 @@ static void turn_both(uint64_t deadline, const char *hope)
 {
     tap_turn();
     tcp_turn();
-    ck_assert_msg(ftc_clock_now() < deadline, "in vain: %s", hope);
+    ck_assert_msg(test_clock_now() < deadline, "in vain: %s", hope);
 }
 
 static void turn_until_settled(void)
 {
-    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
     while (!ftc_tcp_settled(tcp_end[0]) || !ftc_tcp_settled(tcp_end[1]))
         turn_both(deadline, "all is acknowledged");
 }
 
 static void take_from_0(uint64_t number, size_t size)
 {
-    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
     while (!tcp_take(1, 0, number, size))
         turn_both(deadline, "the message comes");
 }
@@ -253,7 +253,7 @@ static void connect_from_0(void)
 static void send_both_ways(uint64_t total, bool until_done)
 {
     struct stream there = {.from = 0, .to = 1}, back = {.from = 1, .to = 0};
-    uint64_t deadline = ftc_clock_now() + 3 * TCP_LOST_NS;
+    uint64_t deadline = test_clock_now() + 3 * TCP_LOST_NS;
     while (there.got < total || back.got < total) {
         tap_turn();
         tcp_turn();
@@ -261,7 +261,7 @@ static void send_both_ways(uint64_t total, bool until_done)
         stream_step(&back, total);
         if (!until_done && there.sent == total && back.sent == total)
             faulty = false;
-        ck_assert_msg(ftc_clock_now() < deadline, "%llu and %llu of %llu came",
+        ck_assert_msg(test_clock_now() < deadline, "%llu and %llu of %llu came",
                       (unsigned long long)there.got, (unsigned long long)back.got,
                       (unsigned long long)total);
     }
@@ -292,8 +292,8 @@ START_TEST(faults_at_every_few_bytes_are_a_cut)
     faulty = true;
     longest_calm = 300;
     struct stream there = {.from = 0, .to = 1};
-    uint64_t until = ftc_clock_now() + 2 * FTC_NS_PER_S;
-    while (ftc_clock_now() < until) {
+    uint64_t until = test_clock_now() + 2 * FTC_NS_PER_S;
+    while (test_clock_now() < until) {
         tap_turn();
         tcp_turn();
         stream_step(&there, 10);
@@ -303,7 +303,7 @@ START_TEST(faults_at_every_few_bytes_are_a_cut)
         tap_turn();
         tcp_turn();
         stream_step(&there, 10);
-        ck_assert_msg(ftc_clock_now() < until + TCP_LOST_NS, "%llu came",
+        ck_assert_msg(test_clock_now() < until + TCP_LOST_NS, "%llu came",
                       (unsigned long long)there.got);
     }
     end();
@@ -329,13 +329,13 @@ START_TEST(a_peer_whose_records_are_changed_is_unreachable)
     begin_with(kinds[_i]);
     faulty = true;
     longest_calm = 0;
-    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
     tcp_must_send(0, 1, 1, 100);
     while (ftc_tcp_broken_since(tcp_end[0], 1) == 0 ||
            ftc_clock_now() - ftc_tcp_broken_since(tcp_end[0], 1) < FTC_NS_PER_S) {
         tap_turn();
         tcp_turn();
-        ck_assert_msg(ftc_clock_now() < deadline, "it never counted as unreachable");
+        ck_assert_msg(test_clock_now() < deadline, "it never counted as unreachable");
     }
     end();
 }
@@ -354,7 +354,7 @@ START_TEST(bytes_without_their_tag_do_not_count)
     };
     begin_with(kinds[_i]);
     connect_from_0();
-    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
     const struct ftc_tcp_peer *sender = ftc_tcp_known((struct ftc_tcp *)tcp_end[1], 0);
     struct way *way = &links[0]->way[0];
     limit[0] = way->passed + FIRST + FRAME + RECORD + FRAME + PART;
@@ -377,7 +377,7 @@ START_TEST(the_rest_of_a_record_is_awaited_only_for_a_time)
 {
     begin_with(kinds[_i]);
     connect_from_0();
-    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
     struct way *way = &links[0]->way[0];
     limit[0] = way->passed;
     tcp_must_send(0, 1, 1, 100);
@@ -430,7 +430,7 @@ START_TEST(a_peer_whose_links_break_after_their_first_record_is_unreachable)
     begin_with(kinds[_i]);
     limit[0] = FTC_TCP_HELLO_SIZE + FTC_TCP_PROOF_BYTES;
     limit[1] = FTC_TCP_ANSWER_SIZE + FTC_TCP_VERDICT_SIZE + 16 + FTC_TCP_HEADER_SIZE;
-    uint64_t deadline = ftc_clock_now() + TCP_LOST_NS;
+    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
     tcp_must_send(0, 1, 0, 100);
     while (ftc_transport_tcp.unreachable(tcp_end[0], 0, ftc_clock_now() - FTC_NS_PER_S) < 0) {
         turn_both(deadline, "it counts as unreachable");
