@@ -8,6 +8,9 @@
 #include "story.h"
 #include "tests/suite.h"
 
+/* A sanitizer looks for wrong accesses, not for wrong values: it sees some of the bits. */
+#define APART (TEST_SANITIZED ? 7 : 1)
+
 /* --- messages --- */
 
 /* Encodes a DECIDE with a value of 24 bytes into one buffer, as a receiver has it. */
@@ -172,7 +175,7 @@ START_TEST(each_bit_of_a_head_in_the_end_of_gossip_costs_one_rank_at_most)
     settings.direct = _i == 1 ? 16 : 0;
     settings.doubling = _i == 2 ? 16 : 0;
     settings.scheme = _i == 3 ? FTC_SCHEME_BIT : FTC_SCHEME_LIST;
-    for (int at = 0; at < 10 * 64; at++)
+    for (int at = 0; at < 10 * 64; at += APART)
         for (int rank = 0; rank < 4; rank += 1 + _i % 2)
             flipped += costs_one_rank_at_most(&settings,
                                               &(struct ftc_flip){.rank = rank,
@@ -181,7 +184,7 @@ START_TEST(each_bit_of_a_head_in_the_end_of_gossip_costs_one_rank_at_most)
                                                                  .bit = at % 64,
                                                                  .op = (uint64_t)(at + rank) % 2,
                                                                  .step = (uint64_t)(at / 3) % 2});
-    ck_assert_int_gt(flipped, 500);
+    ck_assert_int_gt(flipped, 500 / APART);
 }
 END_TEST
 
@@ -194,12 +197,12 @@ START_TEST(each_variable_in_the_end_of_gossip_costs_one_rank_at_most)
 
     settings.doubling = _i >= 2 ? 16 : 0;
     for (int v = 0; v < 5; v++)
-        for (int bit = 0; bit < 64; bit++)
+        for (int bit = 0; bit < 64; bit += APART)
             for (int rank = 0; rank < 8; rank++)
                 flipped += costs_one_rank_at_most(
                     &settings, &(struct ftc_flip){
                                    .rank = rank, .variable = variables[v], .bit = bit, .op = 1});
-    ck_assert_int_gt(flipped, 64 * 8);
+    ck_assert_int_gt(flipped, 64 * 8 / APART);
 }
 END_TEST
 
