@@ -6,8 +6,9 @@
  *
  * FTC_TEST_SEED=n makes the storm's plan of that seed the first, so that a failure shows again.
  * FTC_TEST_PLANS sets how many plans a storm has. FTC_TEST_FOLLOWERS sets how many operations come
- * after a death in each plan. FTC_TEST_SWITCHES sets how many switches an interleaving has (one
- * less with a death, and in the long operations).
+ * after a death in each plan. With FTC_TEST_STRIDE=n something happens at one step of n.
+ * FTC_TEST_SWITCHES sets how many switches an interleaving has (one less with a death, and in the
+ * long operations).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +27,12 @@
 #define FOLLOWERS  1
 #define MOST_RANKS (TEST_SANITIZED ? 3 : 4)
 /* A sanitizer looks for wrong accesses, not for wrong orders: it sees a part of the steps, in each
- * run another one. */
-#define STRIDE     (TEST_SANITIZED ? 5 : 1)
-#define SWITCHES   2
-#define COPY_MODES (TEST_SANITIZED ? 1 : BOARD_COPIES)
+ * run another one. Many steps of four ranks differ from one another only in the rank: each run and
+ * each rank has a third of them, and the long run (node_board_soak) has all. */
+#define STRIDE      (TEST_SANITIZED ? 5 : 1)
+#define STRIDE_OF_4 3
+#define SWITCHES    2
+#define COPY_MODES  (TEST_SANITIZED ? 1 : BOARD_COPIES)
 
 enum ftc_board_mutation ftc_board_mutation;
 
@@ -50,6 +53,11 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
     const char *text = getenv(name);
 
     return text != NULL ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static uint32_t stride(int ranks)
+{
+    return (uint32_t)number_of("FTC_TEST_STRIDE", ranks < 4 ? STRIDE : STRIDE_OF_4);
 }
 
 static void run(const struct board_plan *plan, struct board_outcome *outcome)
@@ -203,14 +211,15 @@ static void start_all(struct board_plan *plan)
 static uint64_t kill_everywhere(struct board_plan *plan, struct test_random *random)
 {
     struct board_outcome reference, outcome;
+    uint32_t apart = stride(plan->ranks);
     uint64_t steps = 0;
 
     plan->kill[0].step = plan->kill[1].step = 0;
     run(plan, &reference);
     for (int rank = 0; rank < plan->ranks; rank++) {
-        uint32_t first = (uint32_t)test_random_between(random, 1, STRIDE);
+        uint32_t first = (uint32_t)test_random_between(random, 1, apart);
         steps += reference.taken[rank];
-        for (uint32_t step = first; step <= reference.taken[rank]; step += STRIDE) {
+        for (uint32_t step = first; step <= reference.taken[rank]; step += apart) {
             plan->kill[0] = (struct board_kill){rank, step};
             plan->kill[1].step = 0;
             run(plan, &outcome);
@@ -280,10 +289,12 @@ END_TEST
 static unsigned revoke_everywhere(struct board_plan *plan, struct test_random *random)
 {
     struct board_outcome reference, outcome;
+    uint32_t apart = stride(plan->ranks);
+    uint32_t first = (uint32_t)test_random_between(random, 1, apart);
     unsigned revoked = 0;
 
     run(plan, &reference);
-    for (uint32_t step = 1; step <= reference.steps; step++) {
+    for (uint32_t step = first; step <= reference.steps; step += apart) {
         plan->revoke_step = step;
         plan->kill[0].step = 0;
         run(plan, &outcome);
@@ -368,7 +379,8 @@ END_TEST
 
 struct walk {
     struct board_plan plan;
-    int limit; /* limit of forced switches */
+    int limit;       /* limit of forced switches */
+    uint32_t offset; /* of the first switch, where not each step has one */
     uint64_t runs;
 };
 
@@ -383,7 +395,8 @@ static void walk_on(struct walk *walk, int depth, uint32_t from)
         return;
     if ((int)outcome.forced < depth) /* the last switch changed nothing, so nothing new follows */
         return;
-    for (uint32_t step = from + 1; step <= outcome.steps; step++) {
+    uint32_t apart = depth == 0 ? stride(walk->plan.ranks) : 1;
+    for (uint32_t step = from + 1 + walk->offset % apart; step <= outcome.steps; step += apart) {
         for (int to = 0; to <= walk->plan.ranks; to++) {
             walk->plan.forced[depth] = (struct board_switch){step, to};
             walk_on(walk, depth + 1, step);
@@ -403,7 +416,8 @@ static bool is_long(const struct board_operation *o)
 /* Without a death, and with one death at each step. Ranks copy in each way that copies may go. */
 START_TEST(two_ranks_may_be_interleaved_in_any_way)
 {
-    struct walk walk = {.limit = (int)number_of("FTC_TEST_SWITCHES", SWITCHES)};
+    struct walk walk = {.limit = (int)number_of("FTC_TEST_SWITCHES", SWITCHES),
+                        .offset = (uint32_t)test_random_start().state};
     struct board_outcome reference;
 
     const struct board_operation *o = &every[_i % (int)EVERY];
