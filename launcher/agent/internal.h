@@ -35,7 +35,7 @@ void ftc_agent_take_vector(struct ftc_agent *agent, int node,
                            const struct ftc_agent_message *message);
 void ftc_agent_drop_news(struct ftc_agent *agent);
 
-/* All ranks of this node have ended, but others wait for their first lease (nodes.md, rule 4). */
+/* All ranks of this node have ended, but others wait for their first lease (nodes.md, rule 4h). */
 bool ftc_agent_leads_on(const struct ftc_agent *agent);
 /* Has the node sent LEFT, and are all its news here? Then it has left. */
 void ftc_agent_look_at_left(struct ftc_agent *agent, int node);
