@@ -23,7 +23,9 @@
     X(COUNT_NOT_DUE, "rounds count in which no greeting of a node was due")                        \
     X(NAME_UNANSWERED, "a beat names nodes whose echo has not come")                               \
     X(NO_ADOPTION, "a node that gets no beat from its parent gets none at all")                    \
-    X(ONE_WAY_UP, "a node whose echoes are lost on their way up does not try another way")
+    X(ONE_WAY_UP, "a node whose echoes are lost on their way up does not try another way")         \
+    X(NOT_REACHED, "a new leader does not send beats itself to nodes that have echoed none")       \
+    X(PERIODS, "each node before it costs a candidate a period")
 
 enum ftc_lease_mutation {
     FTC_LEASE_MUTATION_NONE,

@@ -152,3 +152,22 @@ int ftc_places_parent(const struct ftc_places *places, int root, int node, int a
         return -1;
     return at_position(places, root, (position_of(places, root, node) - 1) / arity);
 }
+
+static int depth_of(long position, int arity)
+{
+    int depth = 0;
+
+    for (; position > 0; position = (position - 1) / arity)
+        depth++;
+    return depth;
+}
+
+int ftc_places_depth(const struct ftc_places *places, int root, int node, int arity)
+{
+    return ftc_places_has(places, node) ? depth_of(position_of(places, root, node), arity) : 0;
+}
+
+int ftc_places_height(const struct ftc_places *places, int arity)
+{
+    return depth_of(left_over(places) - 1, arity);
+}

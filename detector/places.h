@@ -44,4 +44,9 @@ bool ftc_places_is_child(const struct ftc_places *places, int root, int node, in
 int ftc_places_branch(const struct ftc_places *places, int root, int node, int arity, int c);
 int ftc_places_parent(const struct ftc_places *places, int root, int node, int arity);
 
+/* How deep `node` is in that tree, and the deepest node; the root is at depth 0. 0, too, for a node
+ * that is gone. */
+int ftc_places_depth(const struct ftc_places *places, int root, int node, int arity);
+int ftc_places_height(const struct ftc_places *places, int arity);
+
 #endif

@@ -29,17 +29,20 @@ static bool may_vote(const struct ftc_lease *l, int whom, uint64_t now_ns)
     return !leads && (now_ns >= l->promised_ns || whom == l->leader);
 }
 
-/* k of rule 5: the nodes that may take over from a silent leader before this one. */
+/* Rule 5, "When": how long this node leaves it to the k nodes before it to replace a silent leader.
+ * Half of the base can be dead at most, so the wait is 2 P at most where it matters. */
 void ftc_lease_count_before(struct ftc_lease *l)
 {
-    int before = 0;
+    uint64_t before = 0, base = (uint64_t)ftc_set_count(&l->base), period = l->set.period_ns;
 
     if (!l->recount)
         return;
     for (int i = ftc_set_next(&l->base, 0); i >= 0 && i < l->set.self;
          i = ftc_set_next(&l->base, i + 1))
         before += !ftc_set_has(&l->refused, i) && i != l->leader;
-    l->before = before;
+    l->turn_ns = before * period;
+    if (before > 1 && !FTC_LEASE_MUTATED(PERIODS))
+        l->turn_ns = period + (before - 1) * 2 * period / base;
     l->recount = false;
 }
 
@@ -90,7 +93,7 @@ uint64_t ftc_lease_next_question(const struct ftc_lease *l)
 {
     if (l->role == ASKING)
         return l->asked_ns + (l->probing ? l->set.period_ns / 2 : vote_ns(l));
-    uint64_t due = l->promised_ns + (uint64_t)l->before * l->set.period_ns;
+    uint64_t due = l->promised_ns + l->turn_ns;
     return due > l->hold_ns ? due : l->hold_ns;
 }
 

@@ -58,10 +58,10 @@ struct ftc_lease {
     uint64_t term; /* the term that this node follows, leads or has voted in */
     /* The highest term that this node has asked votes for. Its own vote counts while it asks. */
     uint64_t asked_term;
-    int leader;    /* the node that leads `term`, or that this node voted for; -1: none */
-    int before;    /* k of rule 5 */
-    bool recount;  /* `before` must be counted again */
-    uint32_t beat; /* the last beat of `term` that came, or was sent; 0: none */
+    int leader;       /* the node that leads `term`, or that this node voted for; -1: none */
+    uint64_t turn_ns; /* how long others may try before this node: rule 5, "When" */
+    bool recount;     /* `turn_ns` must be counted again */
+    uint32_t beat;    /* the last beat of `term` that came, or was sent; 0: none */
     /* noted_ns[b % FTC_LEASE_NOTED]: when beat b of `term`, one of the last ones, came or was sent;
      * beat 0 is the vote. 0: it did not come. */
     uint64_t noted_ns[FTC_LEASE_NOTED];
@@ -129,8 +129,8 @@ void ftc_lease_take_beat(struct ftc_lease *lease, int from, const struct ftc_lea
 /* This node follows the leader. */
 void ftc_lease_take_echo(struct ftc_lease *lease, int from,
                          const struct ftc_lease_message *message);
-void ftc_lease_take_want(struct ftc_lease *lease, int from,
-                         const struct ftc_lease_message *message);
+void ftc_lease_take_want(struct ftc_lease *lease, int from, const struct ftc_lease_message *message,
+                         uint64_t now_ns);
 void ftc_lease_tick_relay(struct ftc_lease *lease, uint64_t now_ns);
 uint64_t ftc_lease_relay_due(const struct ftc_lease *lease);
 

@@ -86,6 +86,21 @@ uint64_t ftc_lease_next_beat(const struct ftc_lease *l)
     return l->sent_ns + (l->awaits ? l->set.period_ns / 4 : l->set.period_ns);
 }
 
+/* Rule 1, "Not reached". All that a node knows to ask for beats may be dead, the last leader among
+ * them. Old leases are over L after the election. */
+static void reach_out(struct ftc_lease *l, uint64_t now_ns)
+{
+    const struct ftc_set *nodes = &l->relay.beat.nodes;
+    uint64_t led = now_ns - l->led_ns;
+
+    if (l->led_ns == 0 || led < l->set.period_ns / 2 || led >= l->lease_ns ||
+        FTC_LEASE_MUTATED(NOT_REACHED))
+        return;
+    for (int i = ftc_set_next(nodes, 0); i >= 0; i = ftc_set_next(nodes, i + 1))
+        if (i != l->set.self && l->peer[i].echoed == 0)
+            ftc_set_add(&l->pending, i);
+}
+
 static void send_beat(struct ftc_lease *l, uint64_t now_ns)
 {
     struct ftc_lease_box *beat = &l->relay.beat;
@@ -104,6 +119,7 @@ static void send_beat(struct ftc_lease *l, uint64_t now_ns)
         if (l->peer[i].refused_since == 0)
             l->peer[i].refused_since = l->beat;
     ftc_lease_spread(l);
+    reach_out(l, now_ns);
 }
 
 void ftc_lease_lead(struct ftc_lease *l, bool proven, uint64_t backed_ns, uint64_t now_ns)

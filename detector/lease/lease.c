@@ -148,7 +148,7 @@ static void take(struct ftc_lease *l, int from, const struct ftc_lease_message *
         take_echo(l, from, message, now_ns);
         break;
     case FTC_LEASE_WANT:
-        ftc_lease_take_want(l, from, message);
+        ftc_lease_take_want(l, from, message, now_ns);
         break;
     case FTC_LEASE_PROBE:
     case FTC_LEASE_ASK:

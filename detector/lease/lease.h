@@ -60,7 +60,8 @@ struct ftc_lease_message {
     enum ftc_lease_kind kind;
     uint64_t term;
     int leader;      /* BEAT: the leader of the term */
-    uint32_t beat;   /* BEAT, ECHO: number of the beat in the term. WANT: that of the last one */
+    uint32_t beat;   /* BEAT, ECHO: number of the beat in the term. WANT: that of the last one,
+                      * 0: the sender lacks all */
     uint32_t rounds; /* HELLO: after so many rounds the next one comes at the latest */
     const struct ftc_set *refused, *declared; /* not in an ECHO */
     const struct ftc_set *silent; /* BEAT: nodes that were refused since they were silent */
@@ -120,7 +121,7 @@ void ftc_lease_tick(struct ftc_lease *lease, uint64_t now_ns);
  * the lease takes part in nothing from now on, and there is no FENCE; an agent calls this when none
  * of its ranks is left, before it tells anybody of the last exit. */
 void ftc_lease_left(struct ftc_lease *lease, int node, uint64_t now_ns);
-/* Rule 4: do nodes wait for a lease that only this node can give? Then it must not leave yet. A
+/* Rule 4h: do nodes wait for a lease that only this node can give? Then it must not leave yet. A
  * node that has been silent for T/2 does not wait. */
 bool ftc_lease_awaited(const struct ftc_lease *lease, uint64_t now_ns);
 /* Rule 8. False: a rank of this node cannot connect to a rank of `node`. True: it can again. */

@@ -45,6 +45,16 @@ static int parent_of(const struct ftc_lease *l, int node)
     return ftc_places_parent(&l->relay.tree, l->leader, node, l->set.arity);
 }
 
+/* 0: this node is not in the tree of the leader, or does not know it. */
+static int depth_of(const struct ftc_lease *l)
+{
+    const struct ftc_places *tree = &l->relay.tree;
+
+    return l->leader >= 0 && ftc_places_has(tree, l->leader)
+               ? ftc_places_depth(tree, l->leader, l->set.self, l->set.arity)
+               : 0;
+}
+
 void ftc_lease_spread(struct ftc_lease *l)
 {
     struct relay *r = &l->relay;
@@ -85,8 +95,8 @@ static void name(struct relay *r, uint64_t since_ns)
     r->asked_ns = 0;
 }
 
-/* Rule 4: the echo of an earlier beat has come to the leader. The lease runs from the time when
- * that beat came here, which is before the echo was sent. */
+/* Rules 4b and 4c: the echo of an earlier beat has come to the leader. The lease runs from the time
+ * when that beat came here, which is before the echo was sent. */
 static void take_grant(struct ftc_lease *l, const struct ftc_lease_message *message,
                        uint64_t now_ns)
 {
@@ -100,6 +110,16 @@ static void take_grant(struct ftc_lease *l, const struct ftc_lease_message *mess
         if (message->grants)
             ftc_lease_extend(l, (FTC_LEASE_MUTATED(FROM_RECEIPT) ? now_ns : came) + l->lease_ns);
     }
+}
+
+/* The deeper a node is in the tree, the shorter it waits. So its echo comes while those above it
+ * still wait, also where a node below it is silent. */
+static uint64_t wait_ns(const struct ftc_lease *l)
+{
+    uint64_t depth = (uint64_t)depth_of(l),
+             height = (uint64_t)ftc_places_height(&l->relay.tree, l->set.arity);
+
+    return depth == 0 ? l->set.period_ns / 4 : l->set.period_ns / 4 * (height + 1 - depth) / height;
 }
 
 static void begin_echo(struct ftc_lease *l, uint64_t now_ns)
@@ -116,7 +136,7 @@ static void begin_echo(struct ftc_lease *l, uint64_t now_ns)
     r->second = -1;
     r->again = false;
     r->ready = ftc_set_empty(&r->waiting);
-    r->due_ns = now_ns + l->set.period_ns / 4;
+    r->due_ns = now_ns + wait_ns(l);
 }
 
 /* Rule 5. In a term this node follows only the leader that it voted for; where the base shrank, the
@@ -163,8 +183,9 @@ static void answer_again(struct ftc_lease *l, int from, const struct ftc_lease_m
                                           .nodes = none};
 }
 
-/* The beats come, and the echoes are lost on their way up. The parent of the parent is asked first,
- * as in want(): so the leader is not asked by all that are below one bad way. */
+/* The beats come, and the echoes are lost on their way up. So this node wants beats,
+ * whichever it has. The parent of the parent is asked first, as in want(): so the leader is not
+ * asked by all that are below one bad way. */
 static void want_name(struct ftc_lease *l, uint64_t now_ns)
 {
     struct relay *r = &l->relay;
@@ -174,7 +195,7 @@ static void want_name(struct ftc_lease *l, uint64_t now_ns)
         (r->asked_ns != 0 && now_ns - r->asked_ns < 3 * l->set.period_ns / 2))
         return;
     l->reply_to = r->asked_ns == 0 ? above : l->leader;
-    l->reply = (struct ftc_lease_message){.kind = FTC_LEASE_WANT, .term = l->term, .beat = l->beat};
+    l->reply = (struct ftc_lease_message){.kind = FTC_LEASE_WANT, .term = l->term};
     r->asked_ns = now_ns;
 }
 
@@ -213,26 +234,33 @@ void ftc_lease_take_beat(struct ftc_lease *l, int from, const struct ftc_lease_m
 
 /* --- echoes --- */
 
+/* The pairs of a node must not be lost: without them the node would count as one that hears all. */
+static bool has_room(const struct relay *r, const struct ftc_lease_message *message)
+{
+    return r->pairs + message->pairs <= FTC_LEASE_PAIRS;
+}
+
 static void gather(struct relay *r, const struct ftc_lease_message *message)
 {
-    for (int i = 0; i < message->pairs && r->pairs < FTC_LEASE_PAIRS; i++)
+    for (int i = 0; i < message->pairs; i++)
         if (!ftc_set_has(&r->echo.nodes, message->pair[i].node)) /* else they are here already */
             r->echo.pair[r->pairs++] = message->pair[i];
     ftc_set_unite(&r->echo.nodes, message->nodes);
 }
 
-/* An echo that comes when this node has sent its own goes on by itself. */
+/* An echo that comes when this node has sent its own goes on by itself. So does one whose pairs
+ * have no room in that of this node. */
 void ftc_lease_take_echo(struct ftc_lease *l, int from, const struct ftc_lease_message *message)
 {
     struct relay *r = &l->relay;
 
     if (message->beat == l->beat)
         ftc_set_remove(&r->waiting, from);
-    if (message->beat == l->beat && r->owed) {
+    if (message->beat == l->beat && r->owed && has_room(r, message)) {
         gather(r, message);
     } else if (!ftc_set_empty(message->nodes) && r->parent >= 0 && r->parent != from) {
         if (message->beat == l->beat && r->second >= 0 && r->second != from &&
-            !ftc_set_subset(message->nodes, &r->echo.nodes)) {
+            has_room(r, message) && !ftc_set_subset(message->nodes, &r->echo.nodes)) {
             gather(r, message);
             r->again = true;
         }
@@ -244,15 +272,28 @@ void ftc_lease_take_echo(struct ftc_lease *l, int from, const struct ftc_lease_m
 
 /* --- nodes without a parent --- */
 
-void ftc_lease_take_want(struct ftc_lease *l, int from, const struct ftc_lease_message *message)
+/* Rule 1, "Keep". Nodes ask, too, when the leader is paused and sends no beat to anybody. Then they
+ * have the last one, or the next one is on its way to them. If it is not, they ask again. */
+static bool has_last(const struct ftc_lease *l, const struct ftc_lease_message *message,
+                     uint64_t now_ns)
+{
+    uint64_t next = ftc_lease_noted(l, message->beat + 1);
+
+    if (message->term < l->term || message->beat == 0)
+        return false;
+    return message->beat >= l->beat || (next != 0 && now_ns - next < l->set.period_ns / 2);
+}
+
+void ftc_lease_take_want(struct ftc_lease *l, int from, const struct ftc_lease_message *message,
+                         uint64_t now_ns)
 {
     struct relay *r = &l->relay;
 
     if (l->role == ASKING || message->term > l->term || !ftc_set_has(&l->base, from) ||
-        from == l->leader || FTC_LEASE_MUTATED(NO_ADOPTION))
+        from == l->leader || has_last(l, message, now_ns) || FTC_LEASE_MUTATED(NO_ADOPTION))
         return;
     ftc_set_add(&r->adopted[0], from);
-    if (l->beat == 0 || (message->term == l->term && message->beat > l->beat))
+    if (l->beat == 0)
         return;
     ftc_set_add(&l->pending, from);
     if (r->owed && !r->ready)
@@ -264,18 +305,14 @@ void ftc_lease_take_want(struct ftc_lease *l, int from, const struct ftc_lease_m
 static uint64_t want_due(const struct ftc_lease *l)
 {
     const struct relay *r = &l->relay;
-    uint64_t due = r->since_ns + 2 * l->set.period_ns;
-    int above = 0;
+    int above = depth_of(l) - 1;
 
-    if (l->role != FOLLOWER || l->leader < 0 || !ftc_places_has(&r->tree, l->leader))
+    if (l->role != FOLLOWER || above <= 0)
         return UINT64_MAX;
-    for (int node = parent_of(l, l->set.self); node >= 0 && node != l->leader;
-         node = parent_of(l, node))
-        above++;
-    due += (uint64_t)above * l->set.period_ns / 8;
+    uint64_t due = r->since_ns + 2 * l->set.period_ns + (uint64_t)above * l->set.period_ns / 8;
     if (r->wants > 0 && r->wanted_ns + l->set.period_ns / 2 > due)
         due = r->wanted_ns + l->set.period_ns / 2;
-    return above > 0 ? due : UINT64_MAX;
+    return due;
 }
 
 static void want(struct ftc_lease *l, uint64_t now_ns)

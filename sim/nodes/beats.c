@@ -12,10 +12,12 @@
 #define T (UINT64_C(5) * 1000 * 1000 * 1000)
 #define P (T / 20)
 
-#define COUNTED_FROM (2 * T) /* messages are counted for T from then on; then the victim dies */
-#define DIES         (3 * T)
-#define END          (5 * T)
-#define VICTIM       1         /* it has others below it in the tree of node 0 */
+#define COUNTED_FROM (2 * T) /* messages are counted for T from then on */
+#define STRUCK       (3 * T) /* and again, for T after the leader is paused or has died */
+#define DIES         (4 * T) /* the victim, where the leader was paused */
+#define LAST         (6 * T)
+#define PAUSE        (3 * P) /* nodes have asked for beats by then, and nobody has lost patience */
+#define VICTIM       1       /* it has others below it in the tree of node 0 */
 #define LATE_NS      (P / 100) /* longest time by which a tick comes late */
 
 enum { TICK, ARRIVE };
@@ -27,8 +29,8 @@ struct letter {
 
 struct node {
     struct ftc_lease *lease;
-    uint64_t messages, tick_ns;
-    bool ended;
+    uint64_t messages, after, tick_ns;
+    bool ended, lost;
 };
 
 struct world {
@@ -51,13 +53,44 @@ static int plan(struct world *w, uint64_t at_ns, unsigned kind, int node, int fr
     return ftc_queue_push(&w->queue, &event);
 }
 
+static bool is_struck(const struct world *w)
+{
+    return w->now_ns >= STRUCK && w->now_ns < STRUCK + T;
+}
+
+/* The leader, those that would come after it, and each seventh of the rest: a quarter. */
+static bool in_rack(const struct world *w, int node)
+{
+    return node == 0 || node < w->beats->nodes / 8 || node % 7 == 0;
+}
+
+static bool dies(const struct world *w, int node)
+{
+    return w->beats->rack ? in_rack(w, node) : node == VICTIM;
+}
+
+static bool is_dead(const struct world *w, int node)
+{
+    return dies(w, node) && w->now_ns >= (w->beats->rack ? STRUCK : DIES);
+}
+
 static void count(const struct world *w, struct node *node)
 {
-    node->messages += w->now_ns >= COUNTED_FROM && w->now_ns < DIES;
+    node->messages += w->now_ns >= COUNTED_FROM && w->now_ns < STRUCK;
+    node->after += is_struck(w);
+}
+
+/* Before the leader dies only nodes below its last child get its beats. Their promises last longer
+ * than those of the others, who elect a leader without them. */
+static bool is_unsent(const struct world *w, int from, int to)
+{
+    return w->beats->rack && from == 0 && w->now_ns >= STRUCK - PAUSE && to != FTC_LEASE_ARITY;
 }
 
 static int send(struct world *w, int from, const struct ftc_lease_output *output)
 {
+    if (is_unsent(w, from, output->node))
+        return FTC_SUCCESS;
     size_t size = ftc_lease_size(&output->message);
     struct letter *letter = malloc(sizeof(*letter) + size);
 
@@ -69,11 +102,17 @@ static int send(struct world *w, int from, const struct ftc_lease_output *output
                 letter);
 }
 
+static void lose(struct world *w, int node)
+{
+    w->beats->lost += !dies(w, node) && !w->node[node].lost;
+    w->node[node].lost = true;
+}
+
 static void declares(struct world *w, int node)
 {
-    if (node == VICTIM && w->beats->declared_ns == 0)
-        w->beats->declared_ns = w->now_ns - DIES;
-    w->beats->lost += node != VICTIM;
+    if (dies(w, node) && w->beats->declared_ns == 0)
+        w->beats->declared_ns = w->now_ns - (w->beats->rack ? STRUCK : DIES);
+    lose(w, node);
 }
 
 /* Carry out what the lease puts out, and plan its next tick. */
@@ -90,7 +129,8 @@ static int step_done(struct world *w, int i)
             declares(w, output.node);
         node->ended |= output.kind == FTC_LEASE_FENCE;
     }
-    w->beats->lost += node->ended;
+    if (node->ended)
+        lose(w, i);
     uint64_t due = ftc_lease_due(node->lease);
     if (node->ended || rc != FTC_SUCCESS || (node->tick_ns > w->now_ns && node->tick_ns <= due))
         return rc;
@@ -106,8 +146,7 @@ static int happen(struct world *w, const struct ftc_event *event)
     const struct letter *letter = event->item;
     struct ftc_lease_message message;
 
-    if (node->ended || (i == VICTIM && w->now_ns >= DIES) ||
-        (event->kind == TICK && node->tick_ns != event->key))
+    if (node->ended || is_dead(w, i) || (event->kind == TICK && node->tick_ns != event->key))
         return FTC_SUCCESS;
     if (event->kind == TICK) {
         node->tick_ns = 0;
@@ -141,17 +180,55 @@ static int start(struct world *w)
     return rc;
 }
 
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static void sum_up(struct world *w)
 {
     uint64_t sum = 0;
 
     for (int i = 0; i < w->beats->nodes; i++) {
-        uint64_t messages = w->node[i].messages;
-        sum += messages;
-        w->beats->busiest = messages > w->beats->busiest ? messages : w->beats->busiest;
-        ftc_lease_destroy(w->node[i].lease);
+        const struct node *node = &w->node[i];
+        sum += node->messages;
+        w->beats->busiest = greater(w->beats->busiest, node->messages);
+        w->beats->after = greater(w->beats->after, node->after);
+        ftc_lease_destroy(node->lease);
     }
     w->beats->mean = sum / (uint64_t)w->beats->nodes;
+}
+
+/* The leader is paused: what happens to it happens when that is over. */
+static bool is_paused(const struct world *w, int node)
+{
+    return !w->beats->rack && node == 0 && is_struck(w) && w->now_ns < STRUCK + PAUSE;
+}
+
+static int postpone(struct world *w, struct ftc_event *event)
+{
+    event->key = STRUCK + PAUSE;
+    if (event->kind == TICK)
+        w->node[event->rank].tick_ns = event->key;
+    return ftc_queue_push(&w->queue, event);
+}
+
+static int go(struct world *w)
+{
+    struct ftc_event event;
+    int rc = start(w);
+
+    while (rc == FTC_SUCCESS && ftc_queue_pop(&w->queue, &event)) {
+        w->now_ns = event.key;
+        if (is_paused(w, (int)event.rank)) {
+            rc = postpone(w, &event);
+            continue;
+        }
+        if (w->now_ns < LAST)
+            rc = happen(w, &event);
+        free(event.item);
+    }
+    return rc;
 }
 
 int ftc_beats_run(struct ftc_beats *beats)
@@ -162,16 +239,10 @@ int ftc_beats_run(struct ftc_beats *beats)
     w.node = calloc((size_t)beats->nodes, sizeof(*w.node));
     if (w.node == NULL)
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for %d nodes", beats->nodes);
-    beats->busiest = beats->mean = beats->declared_ns = 0;
+    beats->busiest = beats->mean = beats->after = beats->declared_ns = 0;
     beats->lost = 0;
     ftc_queue_init(&w.queue);
-    int rc = start(&w);
-    while (rc == FTC_SUCCESS && ftc_queue_pop(&w.queue, &event)) {
-        w.now_ns = event.key;
-        if (w.now_ns < END)
-            rc = happen(&w, &event);
-        free(event.item);
-    }
+    int rc = go(&w);
     while (ftc_queue_pop(&w.queue, &event))
         free(event.item);
     sum_up(&w);
@@ -181,18 +252,29 @@ int ftc_beats_run(struct ftc_beats *beats)
     return rc;
 }
 
+static int row(struct ftc_beats beats, FILE *out)
+{
+    struct ftc_beats rack = beats;
+    int rc = ftc_beats_run(&beats);
+
+    rack.rack = true;
+    rc = rc == FTC_SUCCESS ? ftc_beats_run(&rack) : rc;
+    if (rc == FTC_SUCCESS)
+        fprintf(out, "%d,%.1f,%.1f,%.1f,%" PRIu64 ",%d,%.1f,%d\n", beats.nodes,
+                (double)beats.busiest / (T / 1e9), (double)beats.mean / (T / 1e9),
+                (double)beats.after / (T / 1e9), beats.declared_ns, beats.lost,
+                (double)rack.after / (T / 1e9), rack.lost);
+    fflush(out);
+    return rc;
+}
+
 int ftc_beats_table(const struct ftc_cost *cost, int most, uint64_t seed, FILE *out)
 {
     int rc = FTC_SUCCESS;
 
-    fputs("nodes,busiest_per_s,mean_per_s,declared_ns,lost\n", out);
-    for (int nodes = 4; nodes <= most && rc == FTC_SUCCESS; nodes *= 4) {
-        struct ftc_beats row = {.cost = *cost, .nodes = nodes, .seed = seed};
-        rc = ftc_beats_run(&row);
-        if (rc == FTC_SUCCESS)
-            fprintf(out, "%d,%.1f,%.1f,%" PRIu64 ",%d\n", nodes, (double)row.busiest / (T / 1e9),
-                    (double)row.mean / (T / 1e9), row.declared_ns, row.lost);
-        fflush(out);
-    }
+    fputs("nodes,busiest_per_s,mean_per_s,paused_per_s,declared_ns,lost,rack_per_s,rack_lost\n",
+          out);
+    for (int nodes = 4; nodes <= most && rc == FTC_SUCCESS; nodes *= 4)
+        rc = row((struct ftc_beats){.cost = *cost, .nodes = nodes, .seed = seed}, out);
     return rc;
 }

@@ -6,6 +6,7 @@
 #ifndef FTC_SIM_NODES_BEATS_H
 #define FTC_SIM_NODES_BEATS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -17,12 +18,15 @@ struct ftc_beats {
     struct ftc_cost cost;
     int nodes;
     uint64_t seed;
+    /* A quarter of the nodes dies at once, the leader and the next ones among it. Otherwise the
+     * leader is paused for 3 P, and later a node dies that has others below it in the tree. */
+    bool rack;
     /* results */
-    uint64_t busiest; /* messages that one node sends and takes in T, at most, while nobody dies */
-    uint64_t mean;    /* the same, of all nodes */
-    /* a node with others below it in the tree dies: until a node declares it */
-    uint64_t declared_ns;
-    int lost; /* nodes that were refused or have ended, and had not died */
+    uint64_t busiest;     /* messages that one node sends and takes in T, at most, in peace */
+    uint64_t mean;        /* the same, of all nodes */
+    uint64_t after;       /* as busiest, in the T after the leader was paused or has died */
+    uint64_t declared_ns; /* from the death until a node declares one that died */
+    int lost;             /* nodes that were refused or have ended, and had not died */
 };
 
 /* FTC_ERR_NOMEM. */

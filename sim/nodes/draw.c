@@ -157,6 +157,21 @@ static void draw_usurped(struct ftc_nodes_story *s, uint64_t at)
                .kind = FTC_NODES_KILL_RANKS, .at_ns = at + span + below(s, T / 4), .a = leaves});
 }
 
+/* The leader dies, and at once nodes that would come after it, or others. The rest is a quorum.
+ * Calm comes soon, since leases do not last much longer than it takes to have a new leader. */
+static void draw_rack(struct ftc_nodes_story *s, uint64_t at)
+{
+    int deaths = 1 + (int)below(s, (uint64_t)(s->nodes - 1) / 2);
+    bool lowest = !one_in(s, 3);
+
+    for (int i = 0; i < deaths; i++)
+        add(s, (struct ftc_nodes_strike){.kind = FTC_NODES_KILL_HOST,
+                                         .at_ns = at,
+                                         .a = i == 0   ? FTC_NODES_LEADER
+                                              : lowest ? i
+                                                       : (int)below(s, (uint64_t)s->nodes)});
+}
+
 static void part(struct ftc_nodes_story *s, int a, int b)
 {
     if (a == b)
@@ -197,13 +212,17 @@ static void draw_storm(struct ftc_nodes_story *s)
 {
     int most = 1 + (int)below(s, one_in(s, 5) ? FTC_NODES_STRIKES : 5);
     uint64_t at = 2 * P + below(s, T);
+    bool rack = false; /* it came last */
 
     while (s->strikes < most && at < 8 * T) {
         int how = (int)below(s, 12);
+        rack = how == 2 && s->nodes > 3;
         if (how == 0)
             draw_creeping(s, at);
         else if (how == 1)
             draw_usurped(s, at);
+        else if (rack)
+            draw_rack(s, at);
         else
             draw_burst(s, at);
         at += below(s, 3 * T);
@@ -213,7 +232,7 @@ static void draw_storm(struct ftc_nodes_story *s)
         draw_apart(s, at);
     for (int i = 0; i < s->strikes; i++)
         at = s->strike[i].at_ns > at ? s->strike[i].at_ns : at;
-    s->calm_ns = at + below(s, T) + 1;
+    s->calm_ns = at + below(s, rack ? P : T) + 1;
 }
 
 /* Of the deaths only those of ranks remain. Pauses and cuts end before any node may lose

@@ -3,13 +3,9 @@
 
 #define PROMPT_NS (FTC_NODES_PERIOD / 2) /* messages with a longer delay may cost leases */
 
-/* A lease that lasts this much longer survives the election of a new leader. All nodes of the
- * smaller part may come before it (rule 5). */
-static uint64_t election_ns(const struct ftc_world *w)
-{
-    int before = w->nodes > FTC_NODES_USUAL ? w->nodes / 2 : FTC_NODES_USUAL / 2;
-    return FTC_NODES_TIMEOUT / 5 + (uint64_t)(before + 1) * FTC_NODES_PERIOD;
-}
+/* A lease that lasts this much longer survives the election of a new leader: E for the promise, 2 P
+ * for the nodes that come first (rule 5), and 2 P for messages. */
+#define ELECTION_NS (FTC_NODES_TIMEOUT / 5 + 4 * FTC_NODES_PERIOD)
 
 static bool has_ranks(const struct ftc_world *w, int node)
 {
@@ -162,7 +158,7 @@ static bool must_go_on(const struct ftc_world *w, unsigned group, unsigned rest)
 {
     for (int i = 0; i < w->nodes; i++) {
         if (group >> i & 1 && (!has_ranks(w, i) || !is_quorum(rest, base_of(w, i)) ||
-                               w->node[i].until_ns < ftc_world_clock(w, i) + election_ns(w)))
+                               w->node[i].until_ns < ftc_world_clock(w, i) + ELECTION_NS))
             return false;
         for (int j = 0; j < w->nodes; j++)
             if (group >> j & 1 && ftc_set_has(ftc_lease_refused(w->node[i].lease), j))

@@ -43,6 +43,8 @@ START_TEST(votes_that_are_counted_late_back_nobody)
 }
 END_TEST
 
+#define NODES 25
+
 /* A lease that the test drives by hand, and its outputs. */
 struct driven {
     struct ftc_lease *lease;
@@ -51,14 +53,25 @@ struct driven {
     uint32_t beat;         /* its last beat; 0: none */
     uint64_t probes, asks; /* terms of the last ones; 0: none */
     uint64_t declares_ns;  /* when it first declared a node failed; 0: not yet */
+    int beats_to[NODES];   /* how many it has sent to each node */
+    /* how many it has sent; nodes and pairs of the last one */
+    int echoes, echo_nodes, echo_pairs;
 };
 
 static void take(struct driven *d, uint64_t now)
 {
     struct ftc_lease_output output;
     while (ftc_lease_next_output(d->lease, &output)) {
-        if (output.kind == FTC_LEASE_SEND && output.message.kind == FTC_LEASE_BEAT)
+        if (output.kind == FTC_LEASE_SEND && output.message.kind == FTC_LEASE_BEAT) {
             d->beat = output.message.beat;
+            if (output.node < NODES)
+                d->beats_to[output.node]++;
+        }
+        if (output.kind == FTC_LEASE_SEND && output.message.kind == FTC_LEASE_ECHO) {
+            d->echoes++;
+            d->echo_nodes = ftc_set_count(output.message.nodes);
+            d->echo_pairs = output.message.pairs;
+        }
         if (output.kind == FTC_LEASE_SEND && output.message.kind == FTC_LEASE_PROBE)
             d->probes = output.message.term;
         if (output.kind == FTC_LEASE_SEND && output.message.kind == FTC_LEASE_ASK)
@@ -305,6 +318,163 @@ START_TEST(two_leaders_of_a_term_become_one_of_a_later_term)
 }
 END_TEST
 
+/* --- in the tree of beats --- */
+
+/* The first beat of node 0 comes, and all nodes are in its tree. */
+static void hear_beat(struct driven *d, int from, uint64_t now)
+{
+    ftc_set_fill(&d->box.nodes);
+    struct ftc_lease_message message = {.kind = FTC_LEASE_BEAT,
+                                        .term = 1,
+                                        .beat = 1,
+                                        .refused = &d->refused,
+                                        .declared = &d->box.declared,
+                                        .silent = &d->box.silent,
+                                        .nodes = &d->box.nodes,
+                                        .named = d->box.named};
+    ftc_lease_receive(d->lease, from, &message, now);
+    take(d, now);
+}
+
+static void hear_want(struct driven *d, int from, uint32_t last, uint64_t now)
+{
+    struct ftc_lease_message message = {.kind = FTC_LEASE_WANT,
+                                        .term = 1,
+                                        .beat = last,
+                                        .refused = &d->refused,
+                                        .declared = &d->box.declared};
+    ftc_lease_receive(d->lease, from, &message, now);
+    take(d, now);
+}
+
+/* Rule 1, "Echo". The tree of NODES nodes has three levels. Nobody answers from below. */
+START_TEST(a_node_deep_in_the_tree_waits_less)
+{
+    static const struct {
+        int self, parent;
+        uint64_t wait;
+    } depths[] = {{1, 0, LEASE_PERIOD / 4}, {5, 1, LEASE_PERIOD / 4 * 2 / 3}};
+    for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+        struct driven d;
+        uint64_t now = 1000 * LEASE_PERIOD;
+        drive(&d, depths[i].self, NODES, now);
+        hear_beat(&d, depths[i].parent, now);
+        tick(&d, now + depths[i].wait - 1);
+        ck_assert_int_eq(d.echoes, 0);
+        tick(&d, now + depths[i].wait);
+        ck_assert_int_eq(d.echoes, 1);
+        stop(&d);
+    }
+}
+END_TEST
+
+static void hear_pairs(struct driven *d, int from, int pairs, uint64_t now)
+{
+    ftc_set_clear(&d->box.nodes);
+    ftc_set_add(&d->box.nodes, from);
+    for (int i = 0; i < pairs; i++)
+        d->box.pair[i] = (struct ftc_lease_pair){from, 20 + i};
+    struct ftc_lease_message message = {.kind = FTC_LEASE_ECHO,
+                                        .term = 1,
+                                        .beat = 1,
+                                        .refused = &d->refused,
+                                        .declared = &d->box.declared,
+                                        .nodes = &d->box.nodes,
+                                        .pair = d->box.pair,
+                                        .pairs = pairs};
+    ftc_lease_receive(d->lease, from, &message, now);
+    take(d, now);
+}
+
+/* Rule 1, "Pairs": or the leader would take node 6 for one that hears all others. */
+START_TEST(an_echo_whose_pairs_have_no_room_goes_up_by_itself)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    drive(&d, 1, 300, now);
+    hear_beat(&d, 0, now);
+    hear_pairs(&d, 5, 200, now + 1);
+    ck_assert_int_eq(d.echoes, 0);
+    hear_pairs(&d, 6, 100, now + 2);
+    ck_assert_int_eq(d.echoes, 1);
+    ck_assert(d.echo_nodes == 1 && d.echo_pairs == 100);
+    hear_pairs(&d, 7, 50, now + 3);
+    tick(&d, now + LEASE_PERIOD / 4);
+    ck_assert_int_eq(d.echoes, 2);
+    ck_assert(d.echo_nodes == 3 && d.echo_pairs == 250);
+    stop(&d);
+}
+END_TEST
+
+/* Rule 1, "Keep". Node 9 is not right below the leader. It asks since the leader was paused. */
+START_TEST(who_has_the_last_beat_is_not_kept)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    drive(&d, 0, NODES, now);
+    hear_want(&d, 9, 1, now += 3 * LEASE_PERIOD);
+    tick(&d, now);
+    hear_want(&d, 9, 1, now);
+    tick(&d, now += LEASE_PERIOD);
+    ck_assert_uint_eq(d.beat, 3);
+    ck_assert_int_eq(d.beats_to[9], 0);
+    hear_want(&d, 9, 1, now); /* beat 2 was sent a period ago */
+    ck_assert_int_eq(d.beats_to[9], 1);
+    tick(&d, now += LEASE_PERIOD);
+    ck_assert_int_eq(d.beats_to[9], 2);
+    hear_want(&d, 10, 0, now); /* its echoes are lost on their way up */
+    ck_assert_int_eq(d.beats_to[10], 1);
+    stop(&d);
+}
+END_TEST
+
+/* Rule 1, "Not reached". Node 20 has not voted, and is not right below the new leader. */
+START_TEST(a_new_leader_sends_beats_to_whom_nobody_else_sends_them)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    drive(&d, 1, NODES, now);
+    tick(&d, now += LEASE_TIMEOUT / 5);
+    for (int from = 2; from < 15; from++)
+        hear(&d, from, FTC_LEASE_WOULD, 2, now);
+    for (int from = 2; from < 15; from++)
+        hear(&d, from, FTC_LEASE_VOTE, 2, now);
+    ck_assert_int_eq(ftc_lease_leader(d.lease), 1);
+    for (int from = 2; from < NODES; from++)
+        if (from != 20)
+            hear(&d, from, FTC_LEASE_ECHO, 2, now);
+    tick(&d, now + LEASE_PERIOD / 4);
+    ck_assert_int_eq(d.beats_to[20], 0);
+    tick(&d, now += LEASE_PERIOD * 5 / 4);
+    ck_assert_int_eq(d.beats_to[20], 1);
+    ck_assert_int_eq(d.beats_to[19], 0);
+    hear(&d, 20, FTC_LEASE_ECHO, 2, now);
+    tick(&d, now += LEASE_PERIOD);
+    ck_assert_int_eq(d.beats_to[20], 1);
+    stop(&d);
+}
+END_TEST
+
+/* Rule 5, "When". Nine nodes come before node 10, and have died with the leader. */
+START_TEST(a_node_leaves_two_periods_at_most_to_those_before_it)
+{
+    static const struct {
+        int self;
+        uint64_t wait;
+    } turns[] = {{1, 0}, {2, LEASE_PERIOD}, {10, LEASE_PERIOD + 8 * 2 * LEASE_PERIOD / 20}};
+    for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+        struct driven d;
+        uint64_t now = 1000 * LEASE_PERIOD, at = now + LEASE_TIMEOUT / 5 + turns[i].wait;
+        drive(&d, turns[i].self, 20, now);
+        tick(&d, at - 1);
+        ck_assert_uint_eq(d.probes, 0);
+        tick(&d, at);
+        ck_assert_uint_eq(d.probes, 2);
+        stop(&d);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("one lease");
@@ -319,6 +489,11 @@ int main(void)
     tcase_add_test(tcase, a_leader_is_not_awaited_by_the_silent);
     tcase_add_test(tcase, a_node_without_ranks_takes_part_in_nothing);
     tcase_add_test(tcase, two_leaders_of_a_term_become_one_of_a_later_term);
+    tcase_add_test(tcase, a_node_deep_in_the_tree_waits_less);
+    tcase_add_test(tcase, an_echo_whose_pairs_have_no_room_goes_up_by_itself);
+    tcase_add_test(tcase, who_has_the_last_beat_is_not_kept);
+    tcase_add_test(tcase, a_new_leader_sends_beats_to_whom_nobody_else_sends_them);
+    tcase_add_test(tcase, a_node_leaves_two_periods_at_most_to_those_before_it);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }
