@@ -81,7 +81,7 @@ static void count_votes(struct ftc_lease *l, uint64_t now_ns)
             ask(l, false, now_ns);
         } else {
             ftc_lease_begin_term(l, l->asked_term, l->set.self);
-            l->led_ns = now_ns;
+            l->led_ns = l->elected_ns = now_ns;
             ftc_lease_lead(l, true, l->asked_ns + vote_ns(l), now_ns);
         }
     }

@@ -73,6 +73,7 @@ struct ftc_lease {
     /* LEADER: when it was elected, or when its base shrank while it was not backed. Declarations
      * wait for E + L after that (rule 7). 0: it leads from the start, with no older leases. */
     uint64_t led_ns;
+    uint64_t elected_ns;        /* LEADER: when it was elected; 0: it leads from the start */
     uint64_t backed_ns;         /* LEADER: it is backed until this time */
     uint64_t asked_ns, sent_ns; /* when it last asked; when it last sent beats or questions */
     struct peer *peer;          /* NULL: this node has never asked nor led */

@@ -87,14 +87,13 @@ uint64_t ftc_lease_next_beat(const struct ftc_lease *l)
 }
 
 /* Rule 1, "Not reached". All that a node knows to ask for beats may be dead, the last leader among
- * them. Old leases are over L after the election. */
+ * them. Leases of others are over E + L after the election, or after the base shrank (rule 7). */
 static void reach_out(struct ftc_lease *l, uint64_t now_ns)
 {
     const struct ftc_set *nodes = &l->relay.beat.nodes;
-    uint64_t led = now_ns - l->led_ns;
 
-    if (l->led_ns == 0 || led < l->set.period_ns / 2 || led >= l->lease_ns ||
-        FTC_LEASE_MUTATED(NOT_REACHED))
+    if (l->led_ns == 0 || now_ns - l->elected_ns < l->set.period_ns / 2 ||
+        now_ns - l->led_ns >= l->patience_ns + l->lease_ns || FTC_LEASE_MUTATED(NOT_REACHED))
         return;
     for (int i = ftc_set_next(nodes, 0); i >= 0; i = ftc_set_next(nodes, i + 1))
         if (i != l->set.self && l->peer[i].echoed == 0)

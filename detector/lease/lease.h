@@ -59,9 +59,9 @@ struct ftc_lease_pair {
 struct ftc_lease_message {
     enum ftc_lease_kind kind;
     uint64_t term;
-    int leader;      /* BEAT: the leader of the term */
-    uint32_t beat;   /* BEAT, ECHO: number of the beat in the term. WANT: that of the last one,
-                      * 0: the sender lacks all */
+    int leader;      /* BEAT, WANT: the leader of the term */
+    uint32_t beat;   /* BEAT, ECHO: number of the beat in the term. WANT: that of the last one;
+                      * 0: answer in any case */
     uint32_t rounds; /* HELLO: after so many rounds the next one comes at the latest */
     const struct ftc_set *refused, *declared; /* not in an ECHO */
     const struct ftc_set *silent; /* BEAT: nodes that were refused since they were silent */

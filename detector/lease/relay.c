@@ -131,7 +131,8 @@ static void begin_echo(struct ftc_lease *l, uint64_t now_ns)
     r->pairs = 0;
     for (int i = ftc_set_next(&l->apart.unheard, 0); i >= 0 && r->pairs < FTC_LEASE_PAIRS;
          i = ftc_set_next(&l->apart.unheard, i + 1))
-        r->echo.pair[r->pairs++] = (struct ftc_lease_pair){l->set.self, i};
+        if (!ftc_set_has(&r->beat.refused, i)) /* the leader needs no pairs with these */
+            r->echo.pair[r->pairs++] = (struct ftc_lease_pair){l->set.self, i};
     r->owed = true;
     r->second = -1;
     r->again = false;
@@ -183,9 +184,9 @@ static void answer_again(struct ftc_lease *l, int from, const struct ftc_lease_m
                                           .nodes = none};
 }
 
-/* The beats come, and the echoes are lost on their way up. So this node wants beats,
- * whichever it has. The parent of the parent is asked first, as in want(): so the leader is not
- * asked by all that are below one bad way. */
+/* The beats come, and the echoes are lost on their way up. So this node asks for beats by another
+ * way, with the number 0: it is answered though it may have them all. The parent of the parent is
+ * asked first, as in want(): so the leader is not asked by all that are below one bad way. */
 static void want_name(struct ftc_lease *l, uint64_t now_ns)
 {
     struct relay *r = &l->relay;
@@ -195,7 +196,8 @@ static void want_name(struct ftc_lease *l, uint64_t now_ns)
         (r->asked_ns != 0 && now_ns - r->asked_ns < 3 * l->set.period_ns / 2))
         return;
     l->reply_to = r->asked_ns == 0 ? above : l->leader;
-    l->reply = (struct ftc_lease_message){.kind = FTC_LEASE_WANT, .term = l->term};
+    l->reply =
+        (struct ftc_lease_message){.kind = FTC_LEASE_WANT, .term = l->term, .leader = l->leader};
     r->asked_ns = now_ns;
 }
 
@@ -279,7 +281,7 @@ static bool has_last(const struct ftc_lease *l, const struct ftc_lease_message *
 {
     uint64_t next = ftc_lease_noted(l, message->beat + 1);
 
-    if (message->term < l->term || message->beat == 0)
+    if (message->term != l->term || message->leader != l->leader || message->beat == 0)
         return false;
     return message->beat >= l->beat || (next != 0 && now_ns - next < l->set.period_ns / 2);
 }
@@ -320,7 +322,8 @@ static void want(struct ftc_lease *l, uint64_t now_ns)
     struct relay *r = &l->relay;
 
     l->reply_to = r->wants == 0 ? parent_of(l, parent_of(l, l->set.self)) : l->leader;
-    l->reply = (struct ftc_lease_message){.kind = FTC_LEASE_WANT, .term = l->term, .beat = l->beat};
+    l->reply = (struct ftc_lease_message){
+        .kind = FTC_LEASE_WANT, .term = l->term, .leader = l->leader, .beat = l->beat};
     r->wants++;
     r->wanted_ns = now_ns;
 }

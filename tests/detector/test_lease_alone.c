@@ -232,18 +232,24 @@ START_TEST(two_leaders_of_a_term_become_one_of_a_later_term)
 }
 END_TEST
 
+/* Node 1 of DRIVEN_NODES is elected by the nodes to 14. */
+static void elect(struct driven *d, uint64_t *now)
+{
+    driven_start(d, 1, DRIVEN_NODES, *now);
+    driven_tick(d, *now += LEASE_TIMEOUT / 5);
+    for (int from = 2; from < 15; from++)
+        driven_hear(d, from, FTC_LEASE_WOULD, 2, *now);
+    for (int from = 2; from < 15; from++)
+        driven_hear(d, from, FTC_LEASE_VOTE, 2, *now);
+    ck_assert_int_eq(ftc_lease_leader(d->lease), 1);
+}
+
 /* Rule 1, "Not reached". Node 20 has not voted, and is not right below the new leader. */
 START_TEST(a_new_leader_sends_beats_to_whom_nobody_else_sends_them)
 {
     struct driven d;
     uint64_t now = 1000 * LEASE_PERIOD;
-    driven_start(&d, 1, DRIVEN_NODES, now);
-    driven_tick(&d, now += LEASE_TIMEOUT / 5);
-    for (int from = 2; from < 15; from++)
-        driven_hear(&d, from, FTC_LEASE_WOULD, 2, now);
-    for (int from = 2; from < 15; from++)
-        driven_hear(&d, from, FTC_LEASE_VOTE, 2, now);
-    ck_assert_int_eq(ftc_lease_leader(d.lease), 1);
+    elect(&d, &now);
     for (int from = 2; from < DRIVEN_NODES; from++)
         if (from != 20)
             driven_hear(&d, from, FTC_LEASE_ECHO, 2, now);
@@ -256,6 +262,51 @@ START_TEST(a_new_leader_sends_beats_to_whom_nobody_else_sends_them)
     driven_tick(&d, now += LEASE_PERIOD);
     ck_assert_int_eq(d.beats_to[20], 1);
     driven_stop(&d);
+}
+END_TEST
+
+/* Nobody echoes, so from 2 P on the leader is not backed. A node leaves each P/4. */
+START_TEST(nodes_that_leave_do_not_put_off_beats_to_whom_nobody_else_sends_them)
+{
+    static const int leaves[] = {24, 23, 22, 21, 19, 18, 17, 16};
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    elect(&d, &now);
+    for (int quarter = 0; quarter < 8; quarter++)
+        driven_tick(&d, now += LEASE_PERIOD / 4);
+    int before = d.beats_to[20];
+    for (int i = 0; i < 8; i++) {
+        driven_left(&d, leaves[i], now += LEASE_PERIOD / 4);
+        driven_tick(&d, now);
+    }
+    ck_assert_int_eq(d.beats_to[20] - before, 2);
+    driven_stop(&d);
+}
+END_TEST
+
+/* E + L after the election, or after the base became smaller while the leader was not backed. Node
+ * 20 has voted late, and echoes nothing. */
+START_TEST(beats_go_to_whom_nobody_else_sends_them_until_older_leases_are_over)
+{
+    for (int shrinks = 0; shrinks < 2; shrinks++) {
+        struct driven d;
+        uint64_t now = 1000 * LEASE_PERIOD;
+        int sent[20];
+        elect(&d, &now);
+        driven_hear(&d, 20, FTC_LEASE_VOTE, 2, now);
+        for (int period = 1; period < 18; period++) {
+            for (int from = 2; from < DRIVEN_NODES && (period < 6 || period > 11); from++)
+                if (from != 20)
+                    driven_hear(&d, from, FTC_LEASE_ECHO, 2, now);
+            driven_tick(&d, now += LEASE_PERIOD);
+            if (period == 11 && shrinks)
+                driven_left(&d, 24, now);
+            sent[period] = d.beats_to[20];
+        }
+        ck_assert_int_eq(sent[13] - sent[9], 4);
+        ck_assert_int_eq(sent[17] - sent[14], shrinks ? 3 : 0);
+        driven_stop(&d);
+    }
 }
 END_TEST
 
@@ -294,6 +345,8 @@ int main(void)
     tcase_add_test(tcase, a_node_without_ranks_takes_part_in_nothing);
     tcase_add_test(tcase, two_leaders_of_a_term_become_one_of_a_later_term);
     tcase_add_test(tcase, a_new_leader_sends_beats_to_whom_nobody_else_sends_them);
+    tcase_add_test(tcase, nodes_that_leave_do_not_put_off_beats_to_whom_nobody_else_sends_them);
+    tcase_add_test(tcase, beats_go_to_whom_nobody_else_sends_them_until_older_leases_are_over);
     tcase_add_test(tcase, a_node_leaves_two_periods_at_most_to_those_before_it);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);

@@ -23,11 +23,18 @@ static void hear_pairs(struct driven *d, int from, int pairs, uint64_t now)
     driven_receive(d, from, &message, now);
 }
 
-/* `from` wants beats. Its last one was beat `last` of node 0. */
+/* `from` wants beats. Its last one was beat `last` of `leader` in `term`. */
+static void hear_want_of(struct driven *d, int from, uint64_t term, int leader, uint32_t last,
+                         uint64_t now)
+{
+    struct ftc_lease_message message = driven_message(d, FTC_LEASE_WANT, term, last);
+    message.leader = leader;
+    driven_receive(d, from, &message, now);
+}
+
 static void hear_want(struct driven *d, int from, uint32_t last, uint64_t now)
 {
-    struct ftc_lease_message message = driven_message(d, FTC_LEASE_WANT, 1, last);
-    driven_receive(d, from, &message, now);
+    hear_want_of(d, from, 1, 0, last, now);
 }
 
 /* Rule 1, "Echo". The tree of DRIVEN_NODES nodes has three levels. Nobody answers from below. */
@@ -71,6 +78,24 @@ START_TEST(an_echo_whose_pairs_have_no_room_goes_up_by_itself)
 }
 END_TEST
 
+/* Node 1 does not hear 256 nodes, which the leader refuses, and one more. */
+START_TEST(refused_nodes_take_no_room_from_other_pairs)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    driven_start(&d, 1, 300, now);
+    for (int node = 20; node <= 20 + FTC_LEASE_PAIRS; node++)
+        ftc_lease_reach(d.lease, node, false);
+    for (int node = 20; node < 20 + FTC_LEASE_PAIRS; node++)
+        ftc_set_add(&d.refused, node);
+    hear_beat(&d, 0, now);
+    driven_tick(&d, now + LEASE_PERIOD / 4);
+    ck_assert_int_eq(d.echo_pairs, 1);
+    ck_assert(d.echo_pair.node == 1 && d.echo_pair.unheard == 20 + FTC_LEASE_PAIRS);
+    driven_stop(&d);
+}
+END_TEST
+
 /* Rule 1, "Keep". Node 9 is not right below the leader. It asks since the leader was paused. */
 START_TEST(who_has_the_last_beat_is_not_kept)
 {
@@ -93,6 +118,63 @@ START_TEST(who_has_the_last_beat_is_not_kept)
 }
 END_TEST
 
+/* Two nodes may lead in one term. Their beats have numbers of their own. */
+START_TEST(who_follows_another_leader_of_the_term_is_kept)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    driven_start(&d, 0, DRIVEN_NODES, now);
+    hear_want_of(&d, 9, 1, 0, 10, now);
+    ck_assert_int_eq(d.beats_to[9], 0);
+    hear_want_of(&d, 9, 1, 3, 10, now);
+    ck_assert_int_eq(d.beats_to[9], 1);
+    driven_stop(&d);
+}
+END_TEST
+
+/* Its parent, node 5, has died or sends nothing. */
+START_TEST(who_wants_beats_says_of_which_leader)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    struct ftc_lease_message message;
+    driven_start(&d, 21, DRIVEN_NODES, now);
+    ftc_set_fill(&d.box.nodes);
+    message = driven_message(&d, FTC_LEASE_BEAT, 2, 1);
+    message.leader = 3;
+    driven_receive(&d, 5, &message, now);
+    ck_assert_int_eq(d.wants_of, -1);
+    driven_tick(&d, now + 3 * LEASE_PERIOD);
+    ck_assert_int_eq(d.wants_of, 3);
+    driven_stop(&d);
+}
+END_TEST
+
+/* More than 32 beats back: it is not known when the next one was sent. */
+START_TEST(wants_of_any_number_are_answered_by_what_they_lack)
+{
+    static const struct {
+        uint64_t term;
+        uint32_t last;
+        int answers;
+    } wants[] = {{1, 40, 0}, {1, UINT32_MAX, 0}, {1, 3, 1},
+                 {0, 40, 1}, {0, UINT32_MAX, 1}, {2, 3, 0}};
+    for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
+        struct driven d;
+        uint64_t now = 1000 * LEASE_PERIOD;
+        driven_start(&d, 0, DRIVEN_NODES, now);
+        while (d.beat < 40) {
+            for (int from = 1; from < DRIVEN_NODES; from++)
+                driven_hear(&d, from, FTC_LEASE_ECHO, 1, now);
+            driven_tick(&d, now += LEASE_PERIOD);
+        }
+        hear_want_of(&d, 24, wants[i].term, 0, wants[i].last, now);
+        ck_assert_int_eq(d.beats_to[24], wants[i].answers);
+        driven_stop(&d);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("one lease in the tree");
@@ -100,6 +182,10 @@ int main(void)
     tcase_add_test(tcase, a_node_deep_in_the_tree_waits_less);
     tcase_add_test(tcase, an_echo_whose_pairs_have_no_room_goes_up_by_itself);
     tcase_add_test(tcase, who_has_the_last_beat_is_not_kept);
+    tcase_add_test(tcase, refused_nodes_take_no_room_from_other_pairs);
+    tcase_add_test(tcase, who_follows_another_leader_of_the_term_is_kept);
+    tcase_add_test(tcase, who_wants_beats_says_of_which_leader);
+    tcase_add_test(tcase, wants_of_any_number_are_answered_by_what_they_lack);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }
