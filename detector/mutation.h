@@ -1,6 +1,8 @@
 /*
  * Deliberate faults in leases, those that nodes.md names ("What has been shown"). They test the
- * tests: tests/sim/test_nodes_mutation.c shows that storms of several nodes find each fault.
+ * tests. tests/sim/test_nodes_mutation.c shows that storms of few nodes find each fault before
+ * NOT_REACHED, and that many nodes find those from there to TURNS_OF_P. So a new fault of storms
+ * has its place before NOT_REACHED. Stories in tests/detector/ find the faults behind TURNS_OF_P.
  *
  * Only a build with FTC_MUTATIONS has the faults, and only the tests are built so. In the product
  * each FTC_LEASE_MUTATED() is the constant false, and leaves no trace in the binary.
@@ -25,7 +27,11 @@
     X(NO_ADOPTION, "a node that gets no beat from its parent gets none at all")                    \
     X(ONE_WAY_UP, "a node whose echoes are lost on their way up does not try another way")         \
     X(NOT_REACHED, "a new leader does not send beats itself to nodes that have echoed none")       \
-    X(PERIODS, "each node before it costs a candidate a period")
+    X(TURNS_OF_P, "each node before it costs a candidate a period")                                \
+    X(SPLIT_AGAIN, "nodes between which votes were split ask again after the same time")           \
+    X(FOLLOW_ANY_WANT, "beats are kept for a node that lacks none")                                \
+    X(NO_ROOM, "pairs without room are dropped")                                                   \
+    X(WAITS_ALIKE, "all nodes of the tree wait as long for answers")
 
 enum ftc_lease_mutation {
     FTC_LEASE_MUTATION_NONE,

@@ -2,6 +2,8 @@
 #include "detector/lease/internal.h"
 #include "detector/mutation.h"
 
+#define SPLIT_DIGITS 8
+
 /* How long a vote binds. That is shorter than for an echo, because the node that got the vote may
  * have lost, and then another one must be able to try soon. */
 static uint64_t vote_ns(const struct ftc_lease *l)
@@ -31,7 +33,7 @@ static bool may_vote(const struct ftc_lease *l, int whom, uint64_t now_ns)
 
 /* Rule 5, "When": how long this node leaves it to the k nodes before it to replace a silent leader.
  * Half of the base can be dead at most, so the wait is 2 P at most where it matters. */
-void ftc_lease_count_before(struct ftc_lease *l)
+void ftc_lease_set_turn(struct ftc_lease *l)
 {
     uint64_t before = 0, base = (uint64_t)ftc_set_count(&l->base), period = l->set.period_ns;
 
@@ -41,7 +43,7 @@ void ftc_lease_count_before(struct ftc_lease *l)
          i = ftc_set_next(&l->base, i + 1))
         before += !ftc_set_has(&l->refused, i) && i != l->leader;
     l->turn_ns = before * period;
-    if (before > 1 && !FTC_LEASE_MUTATED(PERIODS))
+    if (before > 1 && !FTC_LEASE_MUTATED(TURNS_OF_P))
         l->turn_ns = period + (before - 1) * 2 * period / base;
     l->recount = false;
 }
@@ -54,6 +56,7 @@ static void ask(struct ftc_lease *l, bool probing, uint64_t now_ns)
     bool again = probing && l->role == ASKING && l->probing;
 
     ftc_lease_need_peers(l);
+    l->failures += l->role == ASKING && !l->probing;
     l->role = ASKING;
     l->probing = probing;
     l->asked_ns = l->sent_ns = now_ns;
@@ -82,9 +85,18 @@ static void count_votes(struct ftc_lease *l, uint64_t now_ns)
         } else {
             ftc_lease_begin_term(l, l->asked_term, l->set.self);
             l->led_ns = l->elected_ns = now_ns;
+            l->failures = 0;
             ftc_lease_lead(l, true, l->asked_ns + vote_ns(l), now_ns);
         }
     }
+}
+
+/* Rule 5, "Split": how much longer than the votes bind this node waits if its question fails. */
+static uint64_t own_delay_ns(const struct ftc_lease *l)
+{
+    unsigned digit = (unsigned)l->set.self >> 2 * (l->failures % SPLIT_DIGITS) & 3;
+
+    return FTC_LEASE_MUTATED(SPLIT_AGAIN) ? 0 : (1 + digit) * (l->set.period_ns / 8);
 }
 
 /* When this node asks next. A probe is repeated after P/2, because a node that could not vote then
@@ -92,14 +104,14 @@ static void count_votes(struct ftc_lease *l, uint64_t now_ns)
 uint64_t ftc_lease_next_question(const struct ftc_lease *l)
 {
     if (l->role == ASKING)
-        return l->asked_ns + (l->probing ? l->set.period_ns / 2 : vote_ns(l));
+        return l->asked_ns + (l->probing ? l->set.period_ns / 2 : vote_ns(l) + own_delay_ns(l));
     uint64_t due = l->promised_ns + l->turn_ns;
     return due > l->hold_ns ? due : l->hold_ns;
 }
 
 void ftc_lease_tick_other(struct ftc_lease *l, uint64_t now_ns)
 {
-    ftc_lease_count_before(l);
+    ftc_lease_set_turn(l);
     if (now_ns >= ftc_lease_next_question(l))
         ask(l, true, now_ns);
     count_votes(l, now_ns);

@@ -58,10 +58,11 @@ struct ftc_lease {
     uint64_t term; /* the term that this node follows, leads or has voted in */
     /* The highest term that this node has asked votes for. Its own vote counts while it asks. */
     uint64_t asked_term;
-    int leader;       /* the node that leads `term`, or that this node voted for; -1: none */
-    uint64_t turn_ns; /* how long others may try before this node: rule 5, "When" */
-    bool recount;     /* `turn_ns` must be counted again */
-    uint32_t beat;    /* the last beat of `term` that came, or was sent; 0: none */
+    int leader;        /* the node that leads `term`, or that this node voted for; -1: none */
+    uint64_t turn_ns;  /* how long others may try before this node: rule 5, "When" */
+    bool recount;      /* `turn_ns` must be counted again */
+    unsigned failures; /* of its questions, since it has led or followed a beat: rule 5, "Split" */
+    uint32_t beat;     /* the last beat of `term` that came, or was sent; 0: none */
     /* noted_ns[b % FTC_LEASE_NOTED]: when beat b of `term`, one of the last ones, came or was sent;
      * beat 0 is the vote. 0: it did not come. */
     uint64_t noted_ns[FTC_LEASE_NOTED];
@@ -113,7 +114,7 @@ void ftc_lease_count_echo(struct ftc_lease *lease, const struct ftc_lease_messag
 /* election.c: rules 3 and 5 */
 uint64_t ftc_lease_question_term(const struct ftc_lease *lease); /* the role must be ASKING */
 uint64_t ftc_lease_next_question(const struct ftc_lease *lease);
-void ftc_lease_count_before(struct ftc_lease *lease);
+void ftc_lease_set_turn(struct ftc_lease *lease);
 void ftc_lease_tick_other(struct ftc_lease *lease, uint64_t now_ns);
 void ftc_lease_take_question(struct ftc_lease *lease, int from,
                              const struct ftc_lease_message *message, uint64_t now_ns);

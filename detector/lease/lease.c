@@ -181,7 +181,7 @@ void ftc_lease_receive(struct ftc_lease *lease, int from, const struct ftc_lease
     keep_round(lease, now_ns);
     ftc_apart_hear(&lease->apart, from);
     take(lease, from, message, now_ns);
-    ftc_lease_count_before(lease);
+    ftc_lease_set_turn(lease);
     check_lease(lease, now_ns);
 }
 

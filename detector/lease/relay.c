@@ -119,7 +119,9 @@ static uint64_t wait_ns(const struct ftc_lease *l)
     uint64_t depth = (uint64_t)depth_of(l),
              height = (uint64_t)ftc_places_height(&l->relay.tree, l->set.arity);
 
-    return depth == 0 ? l->set.period_ns / 4 : l->set.period_ns / 4 * (height + 1 - depth) / height;
+    return depth == 0 || FTC_LEASE_MUTATED(WAITS_ALIKE)
+               ? l->set.period_ns / 4
+               : l->set.period_ns / 4 * (height + 1 - depth) / height;
 }
 
 static void begin_echo(struct ftc_lease *l, uint64_t now_ns)
@@ -220,6 +222,7 @@ void ftc_lease_take_beat(struct ftc_lease *l, int from, const struct ftc_lease_m
     l->promised_ns = now_ns + l->patience_ns;
     r->parent = from;
     r->wants = 0;
+    l->failures = 0;
     copy_beat(&r->beat, message);
     r->grants = message->grants;
     l->recount |= ftc_set_unite(&l->refused, message->refused);
@@ -239,12 +242,12 @@ void ftc_lease_take_beat(struct ftc_lease *l, int from, const struct ftc_lease_m
 /* The pairs of a node must not be lost: without them the node would count as one that hears all. */
 static bool has_room(const struct relay *r, const struct ftc_lease_message *message)
 {
-    return r->pairs + message->pairs <= FTC_LEASE_PAIRS;
+    return r->pairs + message->pairs <= FTC_LEASE_PAIRS || FTC_LEASE_MUTATED(NO_ROOM);
 }
 
 static void gather(struct relay *r, const struct ftc_lease_message *message)
 {
-    for (int i = 0; i < message->pairs; i++)
+    for (int i = 0; i < message->pairs && r->pairs < FTC_LEASE_PAIRS; i++)
         if (!ftc_set_has(&r->echo.nodes, message->pair[i].node)) /* else they are here already */
             r->echo.pair[r->pairs++] = message->pair[i];
     ftc_set_unite(&r->echo.nodes, message->nodes);
@@ -281,7 +284,8 @@ static bool has_last(const struct ftc_lease *l, const struct ftc_lease_message *
 {
     uint64_t next = ftc_lease_noted(l, message->beat + 1);
 
-    if (message->term != l->term || message->leader != l->leader || message->beat == 0)
+    if (FTC_LEASE_MUTATED(FOLLOW_ANY_WANT) || message->term != l->term ||
+        message->leader != l->leader || message->beat == 0)
         return false;
     return message->beat >= l->beat || (next != 0 && now_ns - next < l->set.period_ns / 2);
 }

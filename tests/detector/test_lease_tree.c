@@ -1,6 +1,9 @@
 /* One lease in the tree of beats: rule 1 of nodes.md. The test is its clock and all other nodes. */
+#include "detector/mutation.h"
 #include "tests/detector/lease_driven.h"
 #include "tests/suite.h"
+
+enum ftc_lease_mutation ftc_lease_mutation;
 
 /* The first beat of node 0 comes, and all nodes but those that are refused are in its tree. */
 static void hear_beat(struct driven *d, int from, uint64_t now)
@@ -175,6 +178,77 @@ START_TEST(wants_of_any_number_are_answered_by_what_they_lack)
 }
 END_TEST
 
+/* Rule 1, "Again". Node 5 is unnamed, and its beat has come from node 0, too. */
+START_TEST(an_echo_whose_pairs_have_no_room_goes_to_the_parent_alone)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    driven_start(&d, 5, 300, now);
+    hear_beat(&d, 1, now);
+    driven_tick(&d, now += LEASE_PERIOD);
+    hear_beat(&d, 0, now += LEASE_PERIOD);
+    ck_assert(d.echoes_to[1] == 1 && d.echoes_to[0] == 1);
+    hear_pairs(&d, 21, 200, now);
+    ck_assert(d.echoes_to[1] == 2 && d.echoes_to[0] == 2);
+    hear_pairs(&d, 22, 100, now);
+    ck_assert(d.echoes_to[1] == 3 && d.echoes_to[0] == 2);
+    driven_stop(&d);
+}
+END_TEST
+
+static int echoes_deep_in_the_tree(void)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    driven_start(&d, 5, DRIVEN_NODES, now);
+    hear_beat(&d, 1, now);
+    driven_tick(&d, now + LEASE_PERIOD / 5);
+    driven_stop(&d);
+    return d.echoes;
+}
+
+static int echoes_without_room(void)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    driven_start(&d, 1, 300, now);
+    hear_beat(&d, 0, now);
+    hear_pairs(&d, 5, 200, now);
+    hear_pairs(&d, 6, 100, now);
+    driven_stop(&d);
+    return d.echoes;
+}
+
+static int beats_to_who_has_the_last(void)
+{
+    struct driven d;
+    uint64_t now = 1000 * LEASE_PERIOD;
+    driven_start(&d, 0, DRIVEN_NODES, now);
+    hear_want(&d, 9, 1, now);
+    driven_stop(&d);
+    return d.beats_to[9];
+}
+
+/* Storms of few nodes do not find them. */
+START_TEST(a_fault_in_the_tree_is_found)
+{
+    static const struct {
+        enum ftc_lease_mutation mutation;
+        int (*story)(void);
+        int sound;
+    } faults[] = {{FTC_LEASE_MUTATION_WAITS_ALIKE, echoes_deep_in_the_tree, 1},
+                  {FTC_LEASE_MUTATION_NO_ROOM, echoes_without_room, 1},
+                  {FTC_LEASE_MUTATION_FOLLOW_ANY_WANT, beats_to_who_has_the_last, 0}};
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        ftc_lease_mutation = FTC_LEASE_MUTATION_NONE;
+        ck_assert_int_eq(faults[i].story(), faults[i].sound);
+        ftc_lease_mutation = faults[i].mutation;
+        ck_assert_int_ne(faults[i].story(), faults[i].sound);
+    }
+    ftc_lease_mutation = FTC_LEASE_MUTATION_NONE;
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("one lease in the tree");
@@ -186,6 +260,8 @@ int main(void)
     tcase_add_test(tcase, who_follows_another_leader_of_the_term_is_kept);
     tcase_add_test(tcase, who_wants_beats_says_of_which_leader);
     tcase_add_test(tcase, wants_of_any_number_are_answered_by_what_they_lack);
+    tcase_add_test(tcase, an_echo_whose_pairs_have_no_room_goes_to_the_parent_alone);
+    tcase_add_test(tcase, a_fault_in_the_tree_is_found);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }

@@ -80,7 +80,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_fault_is_found, FTC_LEASE_MUTATION_NONE + 1,
                         FTC_LEASE_MUTATION_NOT_REACHED);
     tcase_add_loop_test(tcase, a_fault_that_needs_many_nodes_is_found,
-                        FTC_LEASE_MUTATION_NOT_REACHED, FTC_LEASE_MUTATIONS_COUNT);
+                        FTC_LEASE_MUTATION_NOT_REACHED, FTC_LEASE_MUTATION_TURNS_OF_P + 1);
     tcase_add_test(tcase, sound_leases_keep_their_promises);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
