@@ -104,13 +104,13 @@ static int send(struct world *w, int from, const struct ftc_lease_output *output
 
 static void lose(struct world *w, int node)
 {
-    w->beats->lost += !dies(w, node) && !w->node[node].lost;
+    w->beats->lost += !is_dead(w, node) && !w->node[node].lost;
     w->node[node].lost = true;
 }
 
 static void declares(struct world *w, int node)
 {
-    if (dies(w, node) && w->beats->declared_ns == 0)
+    if (is_dead(w, node) && w->beats->declared_ns == 0)
         w->beats->declared_ns = w->now_ns - (w->beats->rack ? STRUCK : DIES);
     lose(w, node);
 }

@@ -157,8 +157,9 @@ static void draw_usurped(struct ftc_nodes_story *s, uint64_t at)
                .kind = FTC_NODES_KILL_RANKS, .at_ns = at + span + below(s, T / 4), .a = leaves});
 }
 
-/* The leader dies, and at once nodes that would come after it, or others. The rest is a quorum.
- * Calm comes soon, since leases do not last much longer than it takes to have a new leader. */
+/* The leader dies, and at once nodes that would come after it, or others. The rest is a quorum, if
+ * none has been lost before. Calm comes soon, since leases do not last much longer than it takes to
+ * have a new leader. */
 static void draw_rack(struct ftc_nodes_story *s, uint64_t at)
 {
     int deaths = 1 + (int)below(s, (uint64_t)(s->nodes - 1) / 2);
@@ -168,7 +169,7 @@ static void draw_rack(struct ftc_nodes_story *s, uint64_t at)
         add(s, (struct ftc_nodes_strike){.kind = FTC_NODES_KILL_HOST,
                                          .at_ns = at,
                                          .a = i == 0   ? FTC_NODES_LEADER
-                                              : lowest ? i
+                                              : lowest ? FTC_NODES_LOWEST
                                                        : (int)below(s, (uint64_t)s->nodes)});
 }
 
@@ -216,7 +217,7 @@ static void draw_storm(struct ftc_nodes_story *s)
 
     while (s->strikes < most && at < 8 * T) {
         int how = (int)below(s, 12);
-        rack = how == 2 && s->nodes > 3;
+        rack = how == 2 && s->nodes > 4; /* of fewer one alone may die */
         if (how == 0)
             draw_creeping(s, at);
         else if (how == 1)

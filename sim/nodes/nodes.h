@@ -62,6 +62,7 @@ enum ftc_nodes_strike_kind {
 };
 
 #define FTC_NODES_LEADER (-1) /* in place of a node: the leader at that moment */
+#define FTC_NODES_LOWEST (-2) /* ... the lowest node whose agent is alive */
 
 struct ftc_nodes_strike {
     enum ftc_nodes_strike_kind kind;

@@ -141,13 +141,14 @@ static void strike_process(struct ftc_world *w, const struct ftc_nodes_strike *s
 
 /* --- when --- */
 
-/* The node that a strike names. FTC_NODES_LEADER means the leader; if no node leads, node 0. */
+/* The node that a strike names. If no node leads, or none is alive, FTC_NODES_LEADER and
+ * FTC_NODES_LOWEST mean node 0. */
 static int node_of(const struct ftc_world *w, int node)
 {
-    for (int i = 0; i < w->nodes && node == FTC_NODES_LEADER; i++)
-        if (w->node[i].leads && w->actor[i].alive)
+    for (int i = 0; i < w->nodes && node < 0; i++)
+        if (w->actor[i].alive && (node == FTC_NODES_LOWEST || w->node[i].leads))
             return i;
-    return node == FTC_NODES_LEADER ? 0 : node;
+    return node < 0 ? 0 : node;
 }
 
 static int victim_of(const struct ftc_world *w, const struct ftc_nodes_strike *s)

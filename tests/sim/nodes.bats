@@ -85,7 +85,7 @@ bats_require_minimum_version 1.5.0
     [ "${lines[0]}" = nodes,busiest_per_s,mean_per_s,paused_per_s,declared_ns,lost,rack_per_s,rack_lost ]
     # In each period of 0.25 s an agent has a parent and four children, and sends a beat or an echo to
     # each and takes one. In each round of 0.5 s it greets eight others, and eight greet it.
-    # In T = 5 s around a pause of the leader each other node asks it for beats twice at most. All live nodes
+    # In the T = 5 s from the beginning of a pause of the leader each other node asks it for beats twice at most. All live nodes
     # outlive a quarter that dies at once with the leader.
     tail -n +2 <<<"$output" | awk -F, '
         $2 > 4 * 10 + 2 * 16 || $4 > $2 + 2 * $1 / 5 || $5 < 4e9 || $5 > 5.5e9 || $6 != 0 || $8 != 0 { print; bad = 1 }
