@@ -1,5 +1,6 @@
 /* One lease in the tree of beats: rule 1 of nodes.md. The test is its clock and all other nodes. */
 #include "detector/mutation.h"
+#include "detector/places.h"
 #include "tests/detector/lease_driven.h"
 #include "tests/suite.h"
 
@@ -39,6 +40,28 @@ static void hear_want(struct driven *d, int from, uint32_t last, uint64_t now)
 {
     hear_want_of(d, from, 1, 0, last, now);
 }
+
+/* Levels have 1, 4, 16 and the last 4 nodes. */
+START_TEST(the_depth_of_a_node_is_counted_from_the_leader)
+{
+    static const struct {
+        int leader, node, depth;
+    } nodes[] = {{0, 0, 0},  {0, 1, 1},  {0, 4, 1},   {0, 5, 2},   {0, 20, 2},
+                 {0, 21, 3}, {0, 24, 3}, {10, 11, 1}, {10, 10, 0}, {10, 9, 3}};
+    struct ftc_places places;
+    ftc_places_init(&places, DRIVEN_NODES);
+    ck_assert_int_eq(ftc_places_height(&places, 4), 3);
+    for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
+        ck_assert_int_eq(ftc_places_depth(&places, nodes[i].leader, nodes[i].node, 4),
+                         nodes[i].depth);
+    for (int node = 1; node <= 4; node++)
+        (void)ftc_places_remove(&places, node);
+    ck_assert_int_eq(ftc_places_height(&places, 4), 2);
+    ck_assert_int_eq(ftc_places_depth(&places, 0, 5, 4), 1);
+    ck_assert_int_eq(ftc_places_depth(&places, 0, 4, 4), 0); /* it is gone */
+    ftc_places_fini(&places);
+}
+END_TEST
 
 /* Rule 1, "Echo". The tree of DRIVEN_NODES nodes has three levels. Nobody answers from below. */
 START_TEST(a_node_deep_in_the_tree_waits_less)
@@ -253,6 +276,7 @@ int main(void)
 {
     Suite *suite = suite_create("one lease in the tree");
     TCase *tcase = tcase_create("one lease in the tree");
+    tcase_add_test(tcase, the_depth_of_a_node_is_counted_from_the_leader);
     tcase_add_test(tcase, a_node_deep_in_the_tree_waits_less);
     tcase_add_test(tcase, an_echo_whose_pairs_have_no_room_goes_up_by_itself);
     tcase_add_test(tcase, who_has_the_last_beat_is_not_kept);
