@@ -330,7 +330,7 @@ static json_t *deadlocks_json(const struct ftc_job_status *status)
     return array;
 }
 
-/* What protects messages by TCP between hosts; null for a job of one host. */
+/* The seal of messages by TCP between hosts; null for a job of one host. */
 static json_t *seal_json(const struct ftc_job_status *status)
 {
     bool known = status->nodes > 1 && strcmp(status->seal, "?") != 0;
