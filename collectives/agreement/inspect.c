@@ -257,7 +257,8 @@ int ftc_member_targets(struct ftc_member *m, const struct ftc_signature *signatu
     if (root < 0 || ftc_set_has(&m->agreed, root) || ftc_set_has(&m->agreed, m->set.self))
         return 0;
     bool levels = ftc_member_two_levels(m, signature);
-    if (ftc_call_to_root(signature->kind)) /* over two levels all wait for the decision */
+    /* Over two levels senders are bounded by the decision, or by the room for posts (S7b). */
+    if (ftc_call_to_root(signature->kind))
         return levels ? 0 : reduce_targets(m, root, ranks, room);
     const struct ftc_view *view = levels ? ftc_levels_delegates(m, root) : m->view;
     return view == NULL ? FTC_ERR_NOMEM : broadcast_targets(m, view, root, ranks, room);

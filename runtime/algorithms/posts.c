@@ -18,13 +18,31 @@ _Noreturn void ftc_posts_damaged(struct ftc_comm *comm, const char *what)
     ftc_process_end_job(comm->process, FTC_EXIT_INTERNAL, words);
 }
 
-_Noreturn static void mismatch(struct ftc_comm *comm, int rank, const struct ftc_signature *theirs)
+void ftc_posts_accuse(struct ftc_comm *comm, int rank)
+{
+    if (rank == comm->rank) /* no rank is fenced because it accuses itself */
+        ftc_process_leave(comm->process, FTC_EXIT_CORRUPT, "this process's own post has changed");
+    if (!ftc_posts_knows_failed(comm, rank) &&
+        !ftc_set_has(&comm->process->accused, ftc_comm_job_rank(comm, rank)))
+        ftc_comm_accuse(comm, rank, "has damaged its post in the node segment");
+}
+
+_Noreturn void ftc_posts_mismatch(struct ftc_comm *comm, uint64_t op,
+                                  const struct ftc_signature *own, int rank,
+                                  const struct ftc_signature *theirs)
 {
     char words[FTC_MISMATCH_WORDS];
 
-    ftc_mismatch_words(words, ftc_member_next_op(comm->member), rank, theirs, comm->rank,
-                       &comm->levels->call->signature);
+    ftc_mismatch_words(words, op, rank, theirs, comm->rank, own);
     ftc_comm_end_mismatched(comm, words);
+}
+
+static void check_call(struct ftc_comm *comm, int rank, const struct ftc_signature *theirs)
+{
+    const struct ftc_signature *own = &comm->levels->call->signature;
+
+    if (!ftc_signature_equal(theirs, own))
+        ftc_posts_mismatch(comm, ftc_member_next_op(comm->member), own, rank, theirs);
 }
 
 void ftc_posts_read(struct ftc_comm *comm, enum ftc_level_kind kind, int rank,
@@ -34,8 +52,7 @@ void ftc_posts_read(struct ftc_comm *comm, enum ftc_level_kind kind, int rank,
 
     if (ftc_level_read(levels->shared, kind, levels->round, rank, record) != 0)
         ftc_posts_damaged(comm, ftc_last_error());
-    if (!ftc_signature_equal(&record->signature, &levels->call->signature))
-        mismatch(comm, rank, &record->signature);
+    check_call(comm, rank, &record->signature);
 }
 
 /* Contributions that stay apart may be of any size up to this one, and so may lists of them. */
@@ -62,14 +79,20 @@ size_t ftc_posts_size(const struct ftc_comm *comm, const struct ftc_call *call)
 
 /* --- the node --- */
 
+/* urgent: the rank may be out of the library, and then its progress thread is wanted. */
+static void ring(struct ftc_comm *comm, int rank, bool urgent)
+{
+    if (rank != comm->rank && !ftc_comm_is_declared(comm, rank))
+        ftc_bell_ring(&comm->process->bell, ftc_comm_job_rank(comm, rank), urgent);
+}
+
 void ftc_posts_ring(struct ftc_comm *comm, int first, int end)
 {
     for (int rank = first; rank < end; rank++)
-        if (rank != comm->rank && !ftc_comm_is_declared(comm, rank))
-            ftc_bell_ring(&comm->process->bell, ftc_comm_job_rank(comm, rank), false);
+        ring(comm, rank, false);
 }
 
-static bool knows_failed(const struct ftc_comm *comm, int rank)
+bool ftc_posts_knows_failed(const struct ftc_comm *comm, int rank)
 {
     return ftc_set_has(ftc_member_known_failed(comm->member), rank);
 }
@@ -78,9 +101,9 @@ int ftc_posts_delegate(const struct ftc_comm *comm)
 {
     int rank = comm->levels->first, root = comm->levels->root;
 
-    if (root >= 0 && !knows_failed(comm, root))
+    if (root >= 0 && !ftc_posts_knows_failed(comm, root))
         return root;
-    while (rank < comm->rank && knows_failed(comm, rank))
+    while (rank < comm->rank && ftc_posts_knows_failed(comm, rank))
         rank++;
     return rank;
 }
@@ -93,7 +116,7 @@ int ftc_posts_delegate(const struct ftc_comm *comm)
 static bool has_word(const struct ftc_comm *comm, int rank, bool *last)
 {
     struct ftc_levels *levels = comm->levels;
-    bool failed = knows_failed(comm, rank), there;
+    bool failed = ftc_posts_knows_failed(comm, rank), there;
 
     there = ftc_level_marked(levels->shared, FTC_LEVEL_WORD, levels->round, rank);
     if (there)
@@ -139,7 +162,7 @@ static int declared_delegate(const struct ftc_comm *comm, int root)
 }
 
 /* nodes.md, "Waking ahead". The delegate of the broadcast so many rounds later may wait for this
- * rank's mark. The post of any living rank for that round says who its root is, and so its
+ * rank's mark. The post of any living rank for that round says which rank is its root, and so its
  * delegate. */
 static void wake_ahead(struct ftc_comm *comm, unsigned ahead)
 {
@@ -153,10 +176,10 @@ static void wake_ahead(struct ftc_comm *comm, unsigned ahead)
         rank++;
     if (rank == levels->end ||
         ftc_level_read(levels->shared, FTC_LEVEL_POST, round, rank, &record) != 0 ||
-        most_ahead(comm, &record.signature) != ahead)
+        !ftc_call_from_root(record.signature.kind) || most_ahead(comm, &record.signature) != ahead)
         return;
     int delegate = declared_delegate(comm, (int)record.signature.root);
-    ftc_posts_ring(comm, delegate, delegate + 1);
+    ring(comm, delegate, false);
 }
 
 /* Is this rank the last of its node to post? If two post at the same time, both may be. A rank that
@@ -172,18 +195,19 @@ static bool posts_last(const struct ftc_comm *comm)
     return true;
 }
 
-/* Rings the delegate if it may wait for this post. The post and the looks must be sequentially
+/* Rings the delegates that may wait for this post. The post and the looks must be sequentially
  * consistent, as for a bell: either this rank sees the word, or the writer of the word sees this
  * post; and one of the ranks that post sees the posts of all others. */
 static void ring_for_post(struct ftc_comm *comm)
 {
-    int delegate = declared_delegate(comm, comm->levels->root);
+    struct ftc_levels *levels = comm->levels;
+    bool goes_on = ftc_member_sums(comm->member, &levels->call->signature);
+    int delegate = declared_delegate(comm, levels->root);
 
     atomic_thread_fence(memory_order_seq_cst);
-    if (comm->levels->gathers) {
-        if (posts_last(comm))
-            ftc_posts_ring(comm, delegate, delegate + 1);
-    } else if (find_word(comm)) {
+    if (levels->gathers && posts_last(comm))
+        ring(comm, delegate, goes_on);
+    if (goes_on || (!levels->gathers && find_word(comm))) {
         wake_ahead(comm, FTC_LEVEL_BLOCKS - 1);
         wake_ahead(comm, FTC_LEVEL_PLACES - 1);
     }
@@ -237,12 +261,8 @@ static bool find_post(struct ftc_comm *comm, int rank, struct ftc_level_record *
     if (ftc_level_read(comm->levels->shared, FTC_LEVEL_POST, comm->levels->round, rank, record) !=
             0 ||
         (gathers && is_damaged(comm, record))) {
-        if (gathers && rank == comm->rank) /* no rank is fenced because it accuses itself */
-            ftc_process_leave(comm->process, FTC_EXIT_CORRUPT,
-                              "this process's own post has changed");
-        if (gathers && !knows_failed(comm, rank) &&
-            !ftc_set_has(&comm->process->accused, ftc_comm_job_rank(comm, rank)))
-            ftc_comm_accuse(comm, rank, "has damaged its post in the node segment");
+        if (gathers)
+            ftc_posts_accuse(comm, rank);
         return false;
     }
     return ftc_epoch_equal(record->epoch, ftc_member_epoch(comm->member));
@@ -255,7 +275,7 @@ static bool has_gathered(struct ftc_comm *comm)
     struct ftc_level_record record;
 
     for (; levels->posted < levels->end; levels->posted++) {
-        bool failed = knows_failed(comm, levels->posted);
+        bool failed = ftc_posts_knows_failed(comm, levels->posted);
         if (find_post(comm, levels->posted, &record, true))
             continue;
         if (!failed)
@@ -274,7 +294,7 @@ static bool has_room(struct ftc_comm *comm)
     unsigned ahead = most_ahead(comm, &levels->call->signature);
 
     for (; levels->round >= ahead && levels->posted < levels->end; levels->posted++) {
-        bool failed = knows_failed(comm, levels->posted);
+        bool failed = ftc_posts_knows_failed(comm, levels->posted);
         if (!ftc_level_marked(levels->shared, FTC_LEVEL_POST, levels->round - ahead,
                               levels->posted) &&
             !failed)
@@ -296,7 +316,7 @@ static void compare(struct ftc_comm *comm, int delegate)
     levels->compared = ftc_signature_equal(&record.signature, &levels->call->signature);
     atomic_thread_fence(memory_order_acquire);
     if (!levels->compared && !find_word(comm))
-        mismatch(comm, delegate, &record.signature);
+        check_call(comm, delegate, &record.signature);
 }
 
 bool ftc_posts_ready(struct ftc_comm *comm)

@@ -57,6 +57,7 @@ void ftc_posts_ring(struct ftc_comm *comm, int first, int end);
 
 /* --- waiting --- */
 
+bool ftc_posts_knows_failed(const struct ftc_comm *comm, int rank); /* is it in this rank's L? */
 /* The delegate by this rank's L: the root if it is here and not in L, else the lowest rank of the
  * node outside of L. */
 int ftc_posts_delegate(const struct ftc_comm *comm);
@@ -75,6 +76,12 @@ void ftc_posts_read(struct ftc_comm *comm, enum ftc_level_kind kind, int rank,
  * stay apart. */
 const unsigned char *ftc_posts_data(struct ftc_comm *comm, const struct ftc_level_record *record,
                                     size_t size);
+/* `rank` calls another operation number `op` than `own`, by its post or its word. */
+_Noreturn void ftc_posts_mismatch(struct ftc_comm *comm, uint64_t op,
+                                  const struct ftc_signature *own, int rank,
+                                  const struct ftc_signature *theirs);
+/* The post of `rank` is damaged ("Damage"): accuses the rank once. If it is this rank, ends it. */
+void ftc_posts_accuse(struct ftc_comm *comm, int rank);
 _Noreturn void ftc_posts_damaged(struct ftc_comm *comm, const char *what);
 
 #endif

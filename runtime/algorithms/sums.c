@@ -5,14 +5,8 @@
 
 #include "base/error.h"
 #include "runtime/comm/drive.h"
-#include "runtime/comm/mismatch.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/process/progress.h"
-
-static bool knows_failed(const struct ftc_comm *comm, int rank)
-{
-    return ftc_set_has(ftc_member_known_failed(comm->member), rank);
-}
 
 /* --- what is needed --- */
 
@@ -51,7 +45,7 @@ static struct ftc_sum *next_sum(struct ftc_levels *levels, uint64_t *ages)
 static bool is_needed(const struct ftc_comm *comm, const struct ftc_sum *sum)
 {
     struct ftc_levels *levels = comm->levels;
-    bool needed = !knows_failed(comm, sum->signature.root);
+    bool needed = !ftc_posts_knows_failed(comm, sum->signature.root);
 
     for (int rank = levels->first; needed && rank < levels->end; rank++)
         needed = !ftc_level_passed(levels->shared, sum->round, rank);
@@ -115,7 +109,7 @@ bool ftc_sums_is_delegate(const struct ftc_comm *comm)
 {
     int rank = comm->levels->first;
 
-    while (rank < comm->rank && knows_failed(comm, rank))
+    while (rank < comm->rank && ftc_posts_knows_failed(comm, rank))
         rank++;
     return rank == comm->rank;
 }
@@ -144,7 +138,7 @@ static bool is_complete(const struct ftc_comm *comm, const struct ftc_sum *sum)
     const struct ftc_levels *levels = comm->levels;
 
     for (int rank = levels->first; rank < levels->end; rank++)
-        if (!knows_failed(comm, rank) &&
+        if (!ftc_posts_knows_failed(comm, rank) &&
             !ftc_level_marked(levels->shared, FTC_LEVEL_POST, sum->round, rank))
             return false;
     return true;
@@ -163,26 +157,6 @@ bool ftc_sums_ready(const struct ftc_comm *comm)
 /* --- gathering --- */
 
 enum found { FOUND, FOUND_NONE, FOUND_LATER };
-
-_Noreturn static void mismatch(struct ftc_comm *comm, const struct ftc_sum *sum, int rank,
-                               const struct ftc_signature *theirs)
-{
-    char words[FTC_MISMATCH_WORDS];
-
-    ftc_mismatch_words(words, sum->op, rank, theirs, comm->rank, &sum->signature);
-    ftc_comm_end_mismatched(comm, words);
-}
-
-/* A post that is not sound: "Damage". */
-static enum found accuse(struct ftc_comm *comm, int rank)
-{
-    if (rank == comm->rank)
-        ftc_process_leave(comm->process, FTC_EXIT_CORRUPT, "this process's own post has changed");
-    if (!knows_failed(comm, rank) &&
-        !ftc_set_has(&comm->process->accused, ftc_comm_job_rank(comm, rank)))
-        ftc_comm_accuse(comm, rank, "has damaged its post in the node segment");
-    return FOUND_NONE;
-}
 
 /* Combines the post of `rank` into levels->input. S8: it looks at the mark again before it takes
  * what it has read for anything. */
@@ -207,10 +181,11 @@ static enum found add_post(struct ftc_comm *comm, struct ftc_sum *sum, int rank,
     if (!ftc_level_stands(levels->shared, sum->round, rank))
         return FOUND_LATER;
     if (read && same && !fits)
-        mismatch(comm, sum, rank, &record.signature);
-    if (!read || (fits && record.size != size))
-        return accuse(comm, rank);
-    return same ? FOUND : FOUND_NONE;
+        ftc_posts_mismatch(comm, sum->op, &sum->signature, rank, &record.signature);
+    bool damaged = !read || (fits && record.size != size);
+    if (damaged)
+        ftc_posts_accuse(comm, rank);
+    return same && !damaged ? FOUND : FOUND_NONE;
 }
 
 static void send_sum(struct ftc_comm *comm, struct ftc_sum *sum)
@@ -220,7 +195,7 @@ static void send_sum(struct ftc_comm *comm, struct ftc_sum *sum)
 
     ftc_set_clear(&levels->missing_of_sum);
     for (int rank = levels->first; rank < levels->end; rank++) {
-        bool failed = knows_failed(comm, rank);
+        bool failed = ftc_posts_knows_failed(comm, rank);
         enum found found = add_post(comm, sum, rank, first);
         if (found == FOUND_LATER)
             levels->needed &= ~bit_of(sum->round);

@@ -60,12 +60,12 @@ struct ftc_algorithm {
     void (*activity)(const struct ftc_comm *comm, struct ftc_member_activity *now);
 };
 
-/* Each of these calls the function of the same name of every algorithm that has one. */
 /* The table of children: that of the world without the algorithms that are of the world alone. The
  * caller frees it. NULL: there is no memory. */
 const struct ftc_algorithm **
 ftc_algorithms_of_children(const struct ftc_algorithm *const *algorithms);
 
+/* Each of these calls the function of the same name of every algorithm that has one. */
 int ftc_algorithms_open(struct ftc_comm *comm);
 void ftc_algorithms_close(struct ftc_comm *comm);
 void ftc_algorithms_received(struct ftc_comm *comm);

@@ -502,16 +502,9 @@ static const struct ftc_comm_engine_ops ops = {
 static int choose_algorithms(struct ftc_comm_engine *engine,
                              const struct ftc_algorithm *const *algorithms)
 {
-    size_t count = 0, kept = 0;
-
-    while (algorithms[count] != NULL)
-        count++;
-    engine->children = calloc(count + 1, sizeof(*engine->children));
+    engine->children = ftc_algorithms_of_children(algorithms);
     if (engine->children == NULL)
         return FTC_ERR_NOMEM;
-    for (size_t i = 0; i < count; i++)
-        if (!algorithms[i]->of_world)
-            engine->children[kept++] = algorithms[i];
     for (int id = 0; id < FTC_CHOICES; id++)
         engine->messages[id] = algorithms[FTC_CHOICE_TREE];
     return FTC_SUCCESS;

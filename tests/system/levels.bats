@@ -16,6 +16,12 @@ nodes() {
     echo "$output"
 }
 
+# quiet_nodes: as nodes, but heartbeats come so seldom that they make good for no lost ring.
+quiet_nodes() {
+    nodes "$1" --timeout 20 --set detector.heartbeat_period_ms=30000 \
+        --set detector.heartbeat_timeout_ms=600000 "${@:2}"
+}
+
 # survivors N: N ranks came to the end.
 survivors() {
     [ "$(grep -c "^rank .*: the sum of" <<<"$output")" -eq "$1" ]
@@ -128,6 +134,18 @@ took() {
     nodes 2 -np 6 --timeout 30 --set broadcast.settle_every=100 "$SUMS_APP" lag
     [ "$status" -eq 0 ]
     [ "$(grep -c "came through" <<<"$output")" -eq 6 ]
+}
+
+@test "a delegate that computes sends the sum when the last rank of its node has come" {
+    quiet_nodes 2 -np 6 "$SUMS_APP" late "$PWD/done"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "came through" <<<"$output")" -eq 6 ]
+}
+
+@test "a rank that comes late to a reduce wakes the root of a broadcast that waits for it" {
+    quiet_nodes 2 -np 8 "$SUMS_APP" ahead
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "came through" <<<"$output")" -eq 8 ]
 }
 
 @test "the senders of a reduce go on, and their sums come though delegates die and nobody is in a call" {
