@@ -10,7 +10,8 @@
     INT("detector", "heartbeat_period_ms", NOTHING, heartbeat_period_ms, 1, 60000, "250", "ms",
         "Time between two heartbeats of a process.", COMMON),
     INT("detector", "heartbeat_timeout_ms", NOTHING, heartbeat_timeout_ms, 2, 600000, "5000", "ms",
-        "A process without a heartbeat for so long is suspected; at least two periods.", COMMON),
+        "A process without a heartbeat for so long is suspected; at least two periods, and 20 in a "
+        "job of several hosts.", COMMON),
     BOOL("detector", "fence", NOTHING, fence, "on",
         "Kill suspected processes, and then declare them failed. off: only report them, so that "
         "others wait for them.", COMMON),

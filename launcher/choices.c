@@ -11,8 +11,7 @@
 #include "runtime/choice/choice.h"
 #include "runtime/choice/effect.h"
 
-#define RANKS_DEFAULT 4
-#define SIZES         4
+#define SIZES 4
 
 /* Sizes of one operation, from first to last byte count, that run alike. */
 struct range {
@@ -216,20 +215,18 @@ static struct ftc_choice_job make_job(const struct ftc_command *command,
                                       const struct ftc_config *config, int nodes,
                                       struct ftc_flips *flips)
 {
-    int ranks = command->np > 0 ? command->np : RANKS_DEFAULT;
     bool any = ftc_flips_parse(config->drill_flip, flips) == FTC_SUCCESS && ftc_flips_any(flips);
 
     return (struct ftc_choice_job){
         .config = config,
         .nodes = nodes,
-        .member = ftc_choice_member(config, ranks, nodes, 0, any ? flips : NULL)};
+        .member = ftc_choice_member(config, command->np, nodes, 0, any ? flips : NULL)};
 }
 
 int ftc_command_print_algorithms(const struct ftc_command *command, const struct ftc_config *config,
                                  FILE *out)
 {
-    int ranks = command->np > 0 ? command->np : RANKS_DEFAULT;
-    int nodes = command->nodes > 0 ? command->nodes : 1;
+    int ranks = command->np, nodes = command->nodes;
     struct ftc_flips flips;
 
     if (nodes > ranks)
@@ -256,8 +253,7 @@ void ftc_command_print_config(const struct ftc_command *command,
                               const struct ftc_settings *settings, FILE *out)
 {
     struct ftc_flips flips;
-    struct ftc_choice_job job =
-        make_job(command, &settings->value, command->nodes > 0 ? command->nodes : 1, &flips);
+    struct ftc_choice_job job = make_job(command, &settings->value, command->nodes, &flips);
 
     ftc_settings_print(settings, command->all, idle, &job, out);
 }

@@ -10,7 +10,7 @@
 
 /* For --print-algorithms: the operations, ranges of their sizes, the algorithm of each, which
  * deaths it masks, and why the algorithms before it in the order of choice do not take it. The job
- * has command->np ranks (default 4) on command->nodes hosts (default 1).
+ * has command->np ranks on command->nodes hosts (ftc_engine_describe()).
  * FTC_ERR_ARG: there are fewer ranks than hosts. FTC_ERR_CONFIG: such a job would not start. */
 int ftc_command_print_algorithms(const struct ftc_command *command, const struct ftc_config *config,
                                  FILE *out);

@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "launcher/program.h"
 
-#define MOST_WAIT_MS 3600000L
+#define MOST_WAIT_MS    3600000L
+#define DESCRIBED_RANKS 4
 #define SLURM_SPECIAL_STEP                                                                         \
     0xfffffff0ul /* steps from here on are batch scripts or shells, not of srun */
 
@@ -150,6 +151,19 @@ int ftc_engine_choose(struct ftc_command *command)
             "--nodes %d: this is no allocation of Slurm, and no hosts are given; give --hosts or "
             "--hostfile, or use --engine slurm",
             command->nodes);
+    return FTC_SUCCESS;
+}
+
+int ftc_engine_describe(struct ftc_command *command)
+{
+    if (command->np == 0)
+        command->np = DESCRIBED_RANKS;
+    if (command->host_list != NULL || command->hostfile != NULL)
+        return choose_hosts(command);
+    if (command->nodes == 0 && in_allocation())
+        return choose_nodes(command);
+    if (command->nodes == 0)
+        command->nodes = 1;
     return FTC_SUCCESS;
 }
 

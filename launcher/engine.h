@@ -19,6 +19,11 @@
  * FTC_ERR_ARG, FTC_ERR_UNSUPPORTED, FTC_ERR_NOMEM, each with cause and remedy. */
 int ftc_engine_choose(struct ftc_command *command);
 
+/* The same for a job that is only described (--print-config, --print-algorithms). Without -np it
+ * has 4 ranks. command->nodes becomes the number of its hosts: those of --hosts or --hostfile, else
+ * of --nodes, else of the allocation, else 1. */
+int ftc_engine_describe(struct ftc_command *command);
+
 /* How the job ended, as an agent tells the front. */
 struct ftc_engine_end {
     int code;

@@ -271,7 +271,7 @@ static int take_version(struct ftc_command *command, const char *value)
 }
 
 static const struct option_row rows[] = {
-    {"np", 'n', "N", take_np, "number of ranks, 1 to 4096 (also -n N)"},
+    {"np", 'n', "N", take_np, "number of ranks, 1 to 65536, at most 4096 on each host (also -n N)"},
     {NULL, 'f', "F", take_f,
      "failures that an operation by groups and trees masks (job.f); ftcoll(7) says what others "
      "mask"},

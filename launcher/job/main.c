@@ -40,19 +40,25 @@ static int finish_printing(void)
     return 0;
 }
 
+static int describe(struct ftc_command *command, const struct ftc_settings *settings)
+{
+    int rc = ftc_engine_describe(command);
+
+    if (rc == FTC_SUCCESS && command->action == FTC_ACTION_PRINT_CONFIG)
+        ftc_command_print_config(command, settings, stdout);
+    else if (rc == FTC_SUCCESS)
+        rc = ftc_command_print_algorithms(command, &settings->value, stdout);
+    return rc == FTC_SUCCESS ? finish_printing() : refuse(FTC_EXIT_USAGE);
+}
+
 static int run(struct ftc_command *command, char **argv)
 {
     struct ftc_settings settings = {0};
     int code;
     if (ftc_command_settings(command, environ, &settings) != FTC_SUCCESS) {
         code = refuse(FTC_EXIT_USAGE);
-    } else if (command->action == FTC_ACTION_PRINT_CONFIG) {
-        ftc_command_print_config(command, &settings, stdout);
-        code = finish_printing();
-    } else if (command->action == FTC_ACTION_PRINT_ALGORITHMS) {
-        code = ftc_command_print_algorithms(command, &settings.value, stdout) == FTC_SUCCESS
-                   ? finish_printing()
-                   : refuse(FTC_EXIT_USAGE);
+    } else if (command->action != FTC_ACTION_RUN) {
+        code = describe(command, &settings);
     } else if (ftc_engine_choose(command) != FTC_SUCCESS) {
         code = refuse(FTC_EXIT_USAGE);
     } else if (command->engine == FTC_ENGINE_SLURM) {

@@ -362,12 +362,13 @@ START_TEST(print_tells_all_about_a_key)
     ck_assert_int_eq(ftc_settings_set(&settings, "detector.heartbeat_timeout_ms=900", "b.ini:7"),
                      FTC_SUCCESS);
     char *text = printed();
-    ck_assert_ptr_nonnull(strstr(
-        text, "\n# A process without a heartbeat for so long is suspected; at least two periods.\n"
-              "# Allowed: 2..600000 ms. Default: 5000. Variable: "
-              "FTCOLL_DETECTOR_HEARTBEAT_TIMEOUT_MS. Set "
-              "by: b.ini:7\n"
-              "heartbeat_timeout_ms = 900\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\n# A process without a heartbeat for so long is suspected; at least two "
+                     "periods, and 20 in a job of several hosts.\n"
+                     "# Allowed: 2..600000 ms. Default: 5000. Variable: "
+                     "FTCOLL_DETECTOR_HEARTBEAT_TIMEOUT_MS. Set "
+                     "by: b.ini:7\n"
+                     "heartbeat_timeout_ms = 900\n"));
     ck_assert_ptr_eq(strstr(text, "[job]\n"), text);
     ck_assert_ptr_nonnull(strstr(text, "\n\n[detector]\n"));
     free(text);

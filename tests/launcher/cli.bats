@@ -183,6 +183,10 @@ arity = 4"* ]]
     [[ $output == *"ring
   masks without another round: none
   not board: the ranks are on several nodes"* ]]
+    run "$FTRUN" --print-algorithms -np 16 --hosts a:4,b:4,c:4,d:4
+    [[ $output == "Job of 16 ranks on 4 hosts, f = 1."* ]]
+    run "$FTRUN" --print-algorithms --hosts a,b,c:x
+    [ "$status" -eq 2 ]
     run "$FTRUN" --print-algorithms -np 3 -f 7
     [ "$status" -eq 2 ]
     run "$FTRUN" --print-algorithms -np 3 --nodes 4
