@@ -448,6 +448,52 @@ START_TEST(a_peer_whose_links_break_after_their_first_record_is_unreachable)
 }
 END_TEST
 
+static void swallow(struct way *way, size_t bytes)
+{
+    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
+    while (bytes > 0) {
+        size_t there = way->end - way->begin, step = there < bytes ? there : bytes;
+        way->begin += step;
+        bytes -= step;
+        turn_both(deadline, "the tap gets the bytes that it swallows");
+    }
+}
+
+/* The socket of the sender is full amid the last record, so no record follows it at once. The tap
+ * swallows the whole of this record (rule S9). */
+START_TEST(a_last_record_that_is_swallowed_is_noticed_by_the_next_one)
+{
+    enum {
+        SIZE = 60000,
+        HEAD = 100,
+        FRAME = 16,
+        VALUE = SIZE - HEAD + FRAME,
+        BYTES = FTC_TCP_HEADER_SIZE + HEAD + FRAME + VALUE
+    };
+    begin_with(kinds[_i]);
+    connect_from_0();
+    const struct ftc_tcp_peer *receiver = ftc_tcp_known((struct ftc_tcp *)tcp_end[0], 1);
+    struct way *way = &links[0]->way[0];
+    uint64_t last = 0;
+    limit[0] = way->passed;
+    while (!receiver->link->blocked)
+        tcp_must_send(0, 1, ++last, SIZE);
+    tcp_turn();
+    ck_assert(receiver->link->blocked);
+    limit[0] += last * BYTES - VALUE;
+    for (uint64_t number = 1; number < last; number++)
+        take_from_0(number, SIZE);
+    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
+    while (way->passed < limit[0])
+        turn_both(deadline, "the tap passes all but the last record");
+    swallow(way, VALUE);
+    limit[0] = SIZE_MAX;
+    take_from_0(last, SIZE);
+    ck_assert_uint_eq(ftc_tcp_count(tcp_end[1], FTC_TCP_FORGED), 1);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("transport/tcp tap");
@@ -462,6 +508,7 @@ int main(void)
         tcase, the_rest_of_a_record_behind_an_expected_one_is_awaited_only_for_a_time, 0, 2);
     tcase_add_loop_test(tcase, a_peer_whose_links_break_after_their_first_record_is_unreachable, 0,
                         2);
+    tcase_add_loop_test(tcase, a_last_record_that_is_swallowed_is_noticed_by_the_next_one, 0, 2);
     suite_add_tcase(suite, tcase);
     test_seed_announce();
     return test_suite_run(suite);

@@ -6,9 +6,10 @@
 #include "transport/tcp/internal.h"
 
 #define RANKS 4
-#define LARGE 100000 /* bytes of the messages that fill a socket */
-#define SMALL 600    /* bytes; a smaller message may be held back */
-#define MOST  2000   /* messages that no socket takes */
+#define LARGE 100000      /* bytes of the messages that fill a socket */
+#define SMALL 600         /* bytes; a smaller message may be held back */
+#define HUGE  (32u << 20) /* bytes that no socket takes at once */
+#define MOST  2000        /* messages that no socket takes */
 
 static struct ftc_tcp *sender(void)
 {
@@ -123,6 +124,19 @@ START_TEST(two_full_sockets_are_filled_again_each_when_its_peer_receives)
 }
 END_TEST
 
+/* Its acknowledgement has no message to ride on, and is due only when the socket has room again. */
+START_TEST(a_message_that_came_while_the_socket_was_full_is_acknowledged)
+{
+    ftc_tcp_acknowledge_after(tcp_end[0], 500);
+    tcp_must_send(0, 1, 2, HUGE);
+    ck_assert(link_to(1)->blocked);
+    tcp_must_send(1, 0, 1, SMALL);
+    tcp_expect(0, 1, 1, SMALL);
+    tcp_expect(1, 0, 2, HUGE);
+    WAIT_UNTIL(ftc_tcp_settled(tcp_end[1]));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("transport/tcp waiting");
@@ -131,6 +145,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, tcp_leave_all);
     tcase_add_loop_test(tcase, a_full_socket_holds_up_its_own_peer_alone, 1, RANKS);
     tcase_add_test(tcase, two_full_sockets_are_filled_again_each_when_its_peer_receives);
+    tcase_add_test(tcase, a_message_that_came_while_the_socket_was_full_is_acknowledged);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }

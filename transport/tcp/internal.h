@@ -312,6 +312,8 @@ void ftc_tcp_read_rest(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 bool ftc_tcp_all_sent(struct ftc_tcp *tcp);
 /* Write what the wire takes. */
 void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
+/* The wire has room again: write. */
+void ftc_tcp_link_unblock(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 /* Before a close: acknowledge what came, as far as possible, and shut the socket down. */
 void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer);
 

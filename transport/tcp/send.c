@@ -115,6 +115,13 @@ void ftc_tcp_link_write(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
         tcp->wire->wait(tcp, peer);
 }
 
+void ftc_tcp_link_unblock(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+{
+    peer->link->blocked = false;
+    ftc_tcp_time(tcp, peer); /* its acknowledgement and its probe had no timer meanwhile */
+    ftc_tcp_link_write(tcp, peer);
+}
+
 /* What is there is read, so that the close does not become a reset. A reset would destroy the last
  * bytes that this end has sent. */
 void ftc_tcp_link_farewell(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)

@@ -29,10 +29,8 @@ static void socket_begin(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 static void socket_step(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, uint32_t events)
 {
     struct ftc_tcp_connection *connection = peer->link;
-    if (events & EPOLLOUT) {
-        connection->blocked = false;
-        ftc_tcp_link_write(tcp, peer);
-    }
+    if (events & EPOLLOUT)
+        ftc_tcp_link_unblock(tcp, peer);
     if (connection->fd >= 0 && (events & ~(uint32_t)EPOLLOUT) != 0)
         ftc_tcp_read(tcp, peer);
 }

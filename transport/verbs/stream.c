@@ -158,8 +158,7 @@ void ftc_verbs_unblock(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
     if (!peer->link->blocked || link->state != FTC_VERBS_UP || link->ended ||
         link->idle_count == 0 || link->credits < 2)
         return;
-    peer->link->blocked = false;
-    ftc_tcp_link_write(tcp, peer);
+    ftc_tcp_link_unblock(tcp, peer);
 }
 
 /* --- receiving --- */
