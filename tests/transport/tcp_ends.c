@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/error.h"
+#include "transport/tcp/internal.h"
 
 struct ftc_transport *tcp_end[TCP_ENDS];
 char tcp_endpoints[TCP_ENDS][FTC_TCP_ENDPOINT_SIZE];
@@ -137,4 +139,19 @@ void tcp_assert_goes_on(void)
     tcp_must_send(1, 0, 1002, 50);
     tcp_expect(1, 0, 1001, 5000);
     tcp_expect(0, 1, 1002, 50);
+}
+
+int tcp_unread(int sender)
+{
+    int bytes = 0;
+    const struct ftc_tcp *tcp = (const struct ftc_tcp *)tcp_end[0];
+    ck_assert_int_eq(ioctl(ftc_tcp_known(tcp, sender)->link->fd, FIONREAD, &bytes), 0);
+    return bytes;
+}
+
+void tcp_until_unread(int sender, int bytes)
+{
+    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
+    while (tcp_unread(sender) < bytes)
+        ck_assert_msg(test_clock_now() < deadline, "rank %d sent nothing", sender);
 }

@@ -31,6 +31,11 @@ void tcp_assert_goes_on(void);
 /* Makes all ends do what they can. */
 void tcp_turn(void);
 
+/* The number of bytes that `sender` has sent and that wait in the kernel for rank 0. */
+int tcp_unread(int sender);
+/* Waits until there are so many. Rank 0, which would read them, gets no turn meanwhile. */
+void tcp_until_unread(int sender, int bytes);
+
 #define WAIT_UNTIL(condition)                                                                      \
     do {                                                                                           \
         uint64_t deadline_ = test_clock_now() + TCP_LOST_NS;                                       \

@@ -400,23 +400,6 @@ START_TEST(a_closed_socket_that_a_child_holds_is_not_watched)
 }
 END_TEST
 
-/* The number of bytes that wait in the kernel for rank 0. */
-static int unread(int sender)
-{
-    int bytes = 0;
-    const struct ftc_tcp *tcp = (const struct ftc_tcp *)tcp_end[0];
-    ck_assert_int_eq(ioctl(ftc_tcp_known(tcp, sender)->link->fd, FIONREAD, &bytes), 0);
-    return bytes;
-}
-
-/* Rank 0, which would read the bytes, gets no turn meanwhile. */
-static void until_unread(int sender, int bytes)
-{
-    uint64_t deadline = test_clock_now() + TCP_LOST_NS;
-    while (unread(sender) < bytes)
-        ck_assert_msg(test_clock_now() < deadline, "rank %d sent nothing", sender);
-}
-
 /* A rank looks first, message by message, at the peer that its caller waits for. It forgets no
  * other peer, and waits for no peer that is not there. */
 START_TEST(who_is_expected_is_heard_first_and_the_others_too)
@@ -431,11 +414,11 @@ START_TEST(who_is_expected_is_heard_first_and_the_others_too)
         tcp_must_send(1, 0, number, 60);
     tcp_must_send(2, 0, 2, 60);
     tcp_must_send(2, 0, 3, 5000); /* more bytes than one look reads */
-    until_unread(1, 4 * 60);
-    until_unread(2, 5000);
+    tcp_until_unread(1, 4 * 60);
+    tcp_until_unread(2, 5000);
     ftc_transport_tcp.expect(tcp_end[0], 2);
     ck_assert(tcp_take(0, 2, 2, 60));
-    ck_assert_int_ge(unread(2), 5000);
+    ck_assert_int_ge(tcp_unread(2), 5000);
     tcp_expect(0, 2, 3, 5000);
     for (uint64_t number = 2; number < 6; number++)
         tcp_expect(0, 1, number, 60);
@@ -445,8 +428,6 @@ START_TEST(who_is_expected_is_heard_first_and_the_others_too)
 }
 END_TEST
 
-/* A reset answers the first message to a peer that has gone. What the peer said before still
- * arrives. */
 /* Rank 0 sends this many small messages at once, while rank 1 takes nothing. */
 #define BURST 300
 
@@ -507,25 +488,6 @@ START_TEST(gathered_messages_go_out_together)
 }
 END_TEST
 
-START_TEST(the_last_words_of_who_has_gone_are_heard)
-{
-    tcp_assert_goes_on();
-    tcp_must_send(1, 0, 1, 60);
-    tcp_must_send(1, 0, 2, 5000);
-    until_unread(1, 60 + 5000);
-    ftc_transport_tcp.close(tcp_end[1]);
-    tcp_end[1] = NULL;
-    struct pollfd link = {.fd = ftc_tcp_known((struct ftc_tcp *)tcp_end[0], 1)->link->fd};
-    tcp_must_send(0, 1, 3, 10);
-    /* The reset has arrived. */
-    ck_assert_int_eq(poll(&link, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)), 1);
-    tcp_must_send(0, 1, 4, 10);
-    tcp_expect(0, 1, 1, 60);
-    tcp_expect(0, 1, 2, 5000);
-    ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 1), 0);
-}
-END_TEST
-
 /* --- */
 
 int main(void)
@@ -553,7 +515,6 @@ int main(void)
     tcase_add_test(tcase, a_burst_is_there_when_its_sender_waits);
     tcase_add_test(tcase, gathered_messages_go_out_together);
     tcase_add_test(tcase, a_burst_is_there_when_its_sender_is_woken_by_the_descriptor);
-    tcase_add_test(tcase, the_last_words_of_who_has_gone_are_heard);
     suite_add_tcase(suite, tcase);
     return scratch_run(suite);
 }

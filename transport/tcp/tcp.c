@@ -9,11 +9,15 @@
 
 /* --- life --- */
 
-static void free_peer(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
+static void part_from(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 {
     ftc_tcp_link_farewell(tcp, peer);
     ftc_tcp_silence(tcp, peer);
     ftc_tcp_link_drop(tcp, peer);
+}
+
+static void free_peer(struct ftc_tcp_peer *peer)
+{
     ftc_tcp_coming_drop(peer);
     ftc_tcp_arrivals_drop(peer->inbox);
     free(peer);
@@ -22,9 +26,12 @@ static void free_peer(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer)
 void ftc_tcp_close(struct ftc_transport *transport)
 {
     struct ftc_tcp *tcp = (struct ftc_tcp *)transport;
+    /* A farewell may still hear a message, and put its peer into lists of peers. */
+    for (struct ftc_tcp_peer *peer = tcp->met; peer != NULL; peer = peer->next_met)
+        part_from(tcp, peer);
     for (struct ftc_tcp_peer *peer = tcp->met, *next; peer != NULL; peer = next) {
         next = peer->next_met;
-        free_peer(tcp, peer);
+        free_peer(peer);
     }
     while (tcp->half_first != NULL)
         ftc_tcp_hang_up(tcp, tcp->half_first);

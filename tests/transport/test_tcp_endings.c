@@ -1,0 +1,77 @@
+/* Tests how TCP links end: peers that go, that are closed, or that are cut off while nothing is
+ * under way. Rank 0 is the one that stays. */
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "base/error.h"
+#include "tcp_ends.h"
+#include "tests/suite.h"
+#include "transport/tcp/internal.h"
+
+static const struct ftc_tcp_peer *peer_of_0(int rank)
+{
+    return ftc_tcp_known((struct ftc_tcp *)tcp_end[0], rank);
+}
+
+static void close_end(int rank)
+{
+    ftc_transport_tcp.close(tcp_end[rank]);
+    tcp_end[rank] = NULL;
+}
+
+/* Rank 0, which gets no turn meanwhile, has a reset link. */
+static void until_reset(int rank)
+{
+    struct pollfd link = {.fd = peer_of_0(rank)->link->fd};
+    ck_assert_int_eq(poll(&link, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)), 1);
+}
+
+/* A reset answers the first message to a peer that has gone. What the peer said before still
+ * arrives. */
+START_TEST(the_last_words_of_who_has_gone_are_heard)
+{
+    tcp_assert_goes_on();
+    tcp_must_send(1, 0, 1, 60);
+    tcp_must_send(1, 0, 2, 5000);
+    tcp_until_unread(1, 60 + 5000);
+    close_end(1);
+    tcp_must_send(0, 1, 3, 10);
+    until_reset(1);
+    tcp_must_send(0, 1, 4, 10);
+    tcp_expect(0, 1, 1, 60);
+    tcp_expect(0, 1, 2, 5000);
+    ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 1), 0);
+}
+END_TEST
+
+/* Rank 0 closes its peers one after the other, and the one that it met first comes last. There, its
+ * acknowledgement finds the reset, and the last message is heard. */
+START_TEST(last_words_that_are_heard_in_a_close_harm_nobody)
+{
+    struct linger reset = {.l_onoff = 1};
+    ftc_tcp_acknowledge_after(tcp_end[0], 60000);
+    tcp_must_send(1, 0, 1, 60);
+    tcp_expect(0, 1, 1, 60);
+    tcp_join(2);
+    tcp_must_send(2, 0, 1, 60);
+    WAIT_UNTIL(ftc_tcp_pending(tcp_end[0]));
+    tcp_must_send(1, 0, 2, 60);
+    tcp_until_unread(1, 60);
+    int fd = ftc_tcp_known((struct ftc_tcp *)tcp_end[1], 0)->link->fd;
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+    close_end(1);
+    until_reset(1);
+    close_end(0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("transport/tcp endings");
+    TCase *tcase = tcase_create("endings");
+    tcase_add_checked_fixture(tcase, tcp_join_two, tcp_leave_all);
+    tcase_add_test(tcase, the_last_words_of_who_has_gone_are_heard);
+    tcase_add_test(tcase, last_words_that_are_heard_in_a_close_harm_nobody);
+    suite_add_tcase(suite, tcase);
+    return test_suite_run(suite);
+}
