@@ -65,6 +65,29 @@ START_TEST(last_words_that_are_heard_in_a_close_harm_nobody)
 }
 END_TEST
 
+/* A cut of a link that nobody uses is no reason to refuse a node: it counts only from the first
+ * message on (nodes.md, rule 8). */
+START_TEST(who_was_cut_off_while_nothing_waited_counts_as_unreachable_from_the_next_message)
+{
+    tcp_assert_goes_on();
+    WAIT_UNTIL(ftc_tcp_settled(tcp_end[0]) && ftc_tcp_settled(tcp_end[1]));
+    ck_assert(ftc_tcp_break(tcp_end[0], 1));
+    WAIT_UNTIL(peer_of_0(1)->link == NULL);
+    uint64_t cut = ftc_clock_now();
+    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX), -1);
+    tcp_must_send(0, 1, 1, 10);
+    uint64_t first = ftc_clock_now();
+    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, cut), -1);
+    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX), 1);
+    tcp_must_send(0, 1, 2, 10); /* does not begin anew */
+    ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, first), 1);
+    tcp_expect(1, 0, 1, 10);
+    tcp_expect(1, 0, 2, 10);
+    WAIT_UNTIL(ftc_tcp_settled(tcp_end[0]));
+    ck_assert_uint_eq(ftc_tcp_broken_since(tcp_end[0], 1), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("transport/tcp endings");
@@ -72,6 +95,8 @@ int main(void)
     tcase_add_checked_fixture(tcase, tcp_join_two, tcp_leave_all);
     tcase_add_test(tcase, the_last_words_of_who_has_gone_are_heard);
     tcase_add_test(tcase, last_words_that_are_heard_in_a_close_harm_nobody);
+    tcase_add_test(
+        tcase, who_was_cut_off_while_nothing_waited_counts_as_unreachable_from_the_next_message);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }

@@ -103,9 +103,11 @@ struct ftc_tcp_peer {
     bool damaged, reported; /* as in struct ftc_shm_peer */
 
     struct ftc_tcp_connection *link, *dial;
-    unsigned attempts;         /* attempts that failed since a link last carried something */
-    uint64_t retry_at;         /* when to connect again; 0: no attempt is planned */
-    uint64_t broken_since;     /* since when it is unreachable; 0: it is not */
+    unsigned attempts; /* attempts that failed since a link last carried something */
+    uint64_t retry_at; /* when to connect again; 0: no attempt is planned */
+    /* Since when it is unreachable; if nothing waited then, since something does
+     * (docs/design/nodes.md, rule 8). 0: it is not. */
+    uint64_t broken_since;
     uint64_t linked_at;        /* when the last link came up; 0: none ever did */
     struct ftc_tcp_place told; /* where the peer said it goes on, when the last link came up */
     enum ftc_reach reach;

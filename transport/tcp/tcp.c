@@ -105,6 +105,8 @@ int ftc_tcp_send(struct ftc_transport *transport, int to, struct ftc_buffer *hea
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for the channel to rank %d", to);
     if (peer->closed || peer->damaged || peer->reported)
         return FTC_SUCCESS;
+    if (peer->broken_since != 0 && peer->out.first == NULL)
+        peer->broken_since = ftc_clock_now(); /* nobody missed it before */
     if (!ftc_tcp_queue_append(&peer->out, head, value))
         return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message to rank %d", to);
     ftc_tcp_await(tcp, peer);
