@@ -88,6 +88,28 @@ START_TEST(who_was_cut_off_while_nothing_waited_counts_as_unreachable_from_the_n
 }
 END_TEST
 
+/* The kernel has more of the message than one turn reads. It has as much as it can; without
+ * privileges its buffers grow by themselves. */
+START_TEST(a_closed_peer_has_said_all_when_nothing_is_received)
+{
+    int turn_max = FTC_TCP_TURN_MAX, size = 4 * turn_max;
+    bool idle;
+    int from;
+    struct ftc_buffer *message;
+    tcp_assert_goes_on();
+    setsockopt(peer_of_0(1)->link->fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+    tcp_must_send(1, 0, 1, 16 << 20);
+    tcp_expect(0, 1, 1, 16 << 20);
+    tcp_must_send(1, 0, 2, 64 << 20);
+    uint64_t full = ftc_clock_now() + FTC_NS_PER_S;
+    while (tcp_unread(1) <= turn_max && ftc_clock_now() < full)
+        ck_assert_int_eq(tcp_end[1]->ops->flush(tcp_end[1], &idle), 0);
+    ftc_transport_tcp.close_peer(tcp_end[0], 1);
+    ck_assert_int_eq(ftc_transport_tcp.receive(tcp_end[0], &from, &message), 0);
+    ck_assert_ptr_null(peer_of_0(1)->link);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("transport/tcp endings");
@@ -97,6 +119,7 @@ int main(void)
     tcase_add_test(tcase, last_words_that_are_heard_in_a_close_harm_nobody);
     tcase_add_test(
         tcase, who_was_cut_off_while_nothing_waited_counts_as_unreachable_from_the_next_message);
+    tcase_add_test(tcase, a_closed_peer_has_said_all_when_nothing_is_received);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }

@@ -208,16 +208,15 @@ size_t ftc_tcp_read_link(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer, size_t 
     bool limited = most < FTC_TCP_READ_SIZE;
     size_t bytes = 0;
     /* A socket that gave less than it was asked for is empty. So no further call is made to learn
-     * that. */
+     * that. A closed peer is read to its end at once. */
     bool all = false;
     while (peer->link != NULL && peer->inbox_size < FTC_TCP_INBOX_MAX) {
         int rc = peer->link->payload ? take_payload(tcp, peer) : take_header(tcp, peer);
         if (rc < 0) {
             failed(tcp, peer, rc);
         } else if (rc == 0) {
-            bool enough = bytes >= FTC_TCP_TURN_MAX || (limited && between_messages(peer));
-            bool stop = enough || (all && !peer->closed);
-            if (stop && !holds(peer->link))
+            bool enough = bytes >= FTC_TCP_TURN_MAX || all || (limited && between_messages(peer));
+            if (enough && !peer->closed && !holds(peer->link))
                 break;
             ssize_t got = fill(tcp, peer, most, &all);
             if (dry(tcp, peer, got))
