@@ -210,7 +210,8 @@ ssize_t ftc_tcp_sealed_send(struct ftc_tcp *tcp, struct ftc_tcp_peer *peer,
         ftc_tcp_time(tcp, peer);
         size_t taken = make_record(sealed, pieces, count);
         if (taken > 0)
-            return push(link, has_more_than(taken, pieces, count)) || errno == EAGAIN
+            return push(link, has_more_than(taken, pieces, count)) || errno == EAGAIN ||
+                           errno == EINTR
                        ? (ssize_t)taken
                        : -1;
     }
