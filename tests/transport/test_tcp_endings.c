@@ -1,10 +1,12 @@
 /* Tests how TCP links end: peers that go, that are closed, or that are cut off while nothing is
  * under way. Rank 0 is the one that stays. */
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "base/error.h"
 #include "tcp_ends.h"
+#include "tests/base/fail_alloc.h"
 #include "tests/suite.h"
 #include "transport/tcp/internal.h"
 
@@ -110,6 +112,32 @@ START_TEST(a_closed_peer_has_said_all_when_nothing_is_received)
 }
 END_TEST
 
+/* The message comes when there is memory again. No size of it is a reason to accuse its sender. */
+START_TEST(a_message_for_which_there_is_no_memory_breaks_the_link_alone)
+{
+    size_t size = ((size_t)1 << 30) + 1;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct ftc_buffer *head = ftc_buffer_new(1), *message;
+    struct ftc_value value = {.buffer = ftc_buffer_lend(bytes, size), .size = size};
+    int from;
+    ck_assert_ptr_ne(bytes, MAP_FAILED);
+    tcp_assert_goes_on();
+    WAIT_UNTIL(ftc_tcp_settled(tcp_end[0]) && ftc_tcp_settled(tcp_end[1]));
+    head->data[0] = 0;
+    ck_assert_int_eq(ftc_transport_tcp.send(tcp_end[1], 0, head, &value, true), 0);
+    fail_alloc_at(1); /* the second one is that of the message */
+    ck_assert_int_eq(ftc_transport_tcp.receive(tcp_end[0], &from, &message), 0);
+    ck_assert(fail_alloc_stop());
+    ck_assert_ptr_null(peer_of_0(1)->link);
+    ck_assert_ptr_null(peer_of_0(1)->coming);
+    WAIT_UNTIL(peer_of_0(1)->coming != NULL);
+    ftc_buffer_unref(head);
+    ftc_buffer_unref(value.buffer);
+    tcp_leave_all();
+    munmap(bytes, size);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("transport/tcp endings");
@@ -120,6 +148,7 @@ int main(void)
     tcase_add_test(
         tcase, who_was_cut_off_while_nothing_waited_counts_as_unreachable_from_the_next_message);
     tcase_add_test(tcase, a_closed_peer_has_said_all_when_nothing_is_received);
+    tcase_add_test(tcase, a_message_for_which_there_is_no_memory_breaks_the_link_alone);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
 }

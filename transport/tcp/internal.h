@@ -39,8 +39,7 @@
 #define FTC_TCP_READ_SIZE 16384
 #define FTC_TCP_INBOX_MAX                                                                          \
     (1u << 20) /* bytes of whole messages of one peer; after that TCP holds the peer back */
-#define FTC_TCP_TURN_MAX          (4u << 20)   /* bytes of one peer in a turn; others wait, too */
-#define FTC_TCP_SANE              (1ull << 30) /* no memory for a longer value means damage */
+#define FTC_TCP_TURN_MAX          (4u << 20) /* bytes of one peer in a turn; others wait, too */
 #define FTC_TCP_HALF_OPEN_MAX     128
 #define FTC_TCP_HALF_OPEN_ADDRESS 64
 #define FTC_TCP_HANDSHAKE_NS      (5 * FTC_NS_PER_S)

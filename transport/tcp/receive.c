@@ -14,8 +14,7 @@
 
 static int out_of_memory(const struct ftc_tcp_peer *peer, const struct ftc_tcp_header *header)
 {
-    return ftc_error_set(header->value > FTC_TCP_SANE ? FTC_ERR_PROTO : FTC_ERR_NOMEM,
-                         "out of memory for a message of %llu bytes from rank %d",
+    return ftc_error_set(FTC_ERR_NOMEM, "out of memory for a message of %llu bytes from rank %d",
                          (unsigned long long)(header->head + header->value), peer->rank);
 }
 
