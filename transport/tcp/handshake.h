@@ -2,8 +2,8 @@
  * The handshake: what two ends say before anything else on a connection (docs/design/tcp.md,
  * "Handshake"). No I/O.
  *
- * connector -> listener: hello (sender, target, job, versions, challenge)
- * listener -> connector: answer (version or refusal, challenge, proof)
+ * connector -> listener: hello (sender, target, job, versions, seal, challenge)
+ * listener -> connector: answer (version or refusal, seal, challenge, proof)
  * connector -> listener: proof, and the place at which the connector goes on
  * listener -> connector: verdict, and the place at which the listener goes on
  */

@@ -5,6 +5,7 @@
  * wire.c        the transport "tcp", whose wire is a socket
  * tcp.c         life and ops, for any wire
  * inbox.c       what the caller receives
+ * hold.c        small messages that are held back
  * loop.c        a turn: descriptors and timers
  * accept.c      the listener's side of the handshake
  * connect.c     the connector's side of the handshake

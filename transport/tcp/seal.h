@@ -24,7 +24,7 @@
 /* Content of a record: of any, and of an encrypted one, which goes through the sender's buffer. */
 #define FTC_SEAL_CONTENT_MAX   262144
 #define FTC_SEAL_ENCRYPTED_MAX 65536
-#define FTC_SEAL_RECORD_MAX    (FTC_SEAL_CONTENT_MAX + FTC_SEAL_OVERHEAD)
+#define FTC_SEAL_RECORD_MAX    (FTC_SEAL_CONTENT_MAX + FTC_SEAL_OVERHEAD) /* for tests */
 #define FTC_SEAL_RECORDS       (1ull << 20) /* of one key; docs/design/tcp.md has the reason */
 
 /* One direction of a link. Both ends have the same state after the same number of records. */
