@@ -141,6 +141,12 @@ void tcp_assert_goes_on(void)
     tcp_expect(0, 1, 1002, 50);
 }
 
+uint64_t tcp_broken_since(int rank, int peer)
+{
+    const struct ftc_tcp_peer *known = ftc_tcp_known((struct ftc_tcp *)tcp_end[rank], peer);
+    return known != NULL ? known->broken_since : 0;
+}
+
 int tcp_unread(int sender)
 {
     int bytes = 0;

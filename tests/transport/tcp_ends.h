@@ -31,6 +31,8 @@ void tcp_assert_goes_on(void);
 /* Makes all ends do what they can. */
 void tcp_turn(void);
 
+/* Since when a peer of the rank is unreachable (struct ftc_tcp_peer); 0: it is not. */
+uint64_t tcp_broken_since(int rank, int peer);
 /* The number of bytes that `sender` has sent and that wait in the kernel for rank 0. */
 int tcp_unread(int sender);
 /* Waits until there are so many. Rank 0, which would read them, gets no turn meanwhile. */

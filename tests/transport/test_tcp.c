@@ -91,14 +91,14 @@ START_TEST(an_endpoint_that_is_known_late_is_found)
     tcp_endpoints[1][0] = '\0';
     tcp_must_send(0, 1, 1, 10);
     WAIT_UNTIL(ftc_tcp_count(tcp_end[0], FTC_TCP_UNREACHABLE) >= 2);
-    ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 1), 0);
-    uint64_t since = ftc_tcp_broken_since(tcp_end[0], 1);
+    ck_assert_uint_ne(tcp_broken_since(0, 1), 0);
+    uint64_t since = tcp_broken_since(0, 1);
     ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, since), 1);
     ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, since - 1), -1);
     ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 2, since), -1);
     memcpy(tcp_endpoints[1], known, sizeof(known));
     tcp_expect(1, 0, 1, 10);
-    WAIT_UNTIL(ftc_tcp_broken_since(tcp_end[0], 1) == 0);
+    WAIT_UNTIL(tcp_broken_since(0, 1) == 0);
     ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX), -1);
 }
 END_TEST
@@ -224,7 +224,7 @@ START_TEST(a_message_that_is_cut_is_not_sent_from_its_start)
     uint64_t before = ftc_tcp_known(receiver, 0)->used;
     ck_assert(ftc_tcp_break(tcp_end[0], 1));
     WAIT_UNTIL(ftc_tcp_count(tcp_end[0], FTC_TCP_BROKEN) == 1);
-    ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 1), 0);
+    ck_assert_uint_ne(tcp_broken_since(0, 1), 0);
     WAIT_UNTIL(ftc_tcp_known(receiver, 0)->link != NULL &&
                ftc_tcp_known(receiver, 0)->link->payload);
     ck_assert(ftc_tcp_known(receiver, 0)->coming == NULL ||
@@ -267,13 +267,12 @@ START_TEST(a_link_that_is_cut_and_healed_goes_on)
     set_link(false);
     tcp_must_send(0, 1, 1, 100000);
     tcp_must_send(1, 0, 2, 10);
-    WAIT_UNTIL(ftc_tcp_broken_since(tcp_end[0], 1) != 0 &&
-               ftc_tcp_broken_since(tcp_end[1], 0) != 0);
+    WAIT_UNTIL(tcp_broken_since(0, 1) != 0 && tcp_broken_since(1, 0) != 0);
     set_link(true);
     tcp_expect(1, 0, 1, 100000);
     tcp_expect(0, 1, 2, 10);
     WAIT_UNTIL(ftc_tcp_settled(tcp_end[0]) && ftc_tcp_settled(tcp_end[1]));
-    ck_assert_uint_eq(ftc_tcp_broken_since(tcp_end[0], 1), 0);
+    ck_assert_uint_eq(tcp_broken_since(0, 1), 0);
 }
 END_TEST
 
@@ -351,9 +350,9 @@ START_TEST(a_peer_that_is_killed_is_a_hint_until_it_is_closed)
     ck_assert_uint_eq(next, 20);
     ck_assert_int_eq(kill(child, SIGKILL), 0);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    while (ftc_tcp_broken_since(tcp_end[0], 2) == 0 && test_clock_now() < deadline)
+    while (tcp_broken_since(0, 2) == 0 && test_clock_now() < deadline)
         next += tcp_take(0, 2, next, 70000);
-    ck_assert_uint_ne(ftc_tcp_broken_since(tcp_end[0], 2), 0);
+    ck_assert_uint_ne(tcp_broken_since(0, 2), 0);
     ck_assert_int_eq(ftc_transport_tcp.unreachable(tcp_end[0], 0, UINT64_MAX),
                      -1); /* no message waits for rank 2 */
     tcp_must_send(0, 2, 0, 10);
@@ -361,7 +360,7 @@ START_TEST(a_peer_that_is_killed_is_a_hint_until_it_is_closed)
     ck_assert(!ftc_tcp_settled(tcp_end[0]));
     ftc_transport_tcp.close_peer(tcp_end[0], 2);
     ck_assert(ftc_tcp_settled(tcp_end[0]));
-    ck_assert_uint_eq(ftc_tcp_broken_since(tcp_end[0], 2), 0);
+    ck_assert_uint_eq(tcp_broken_since(0, 2), 0);
     while (tcp_take(0, 2, next, 70000))
         next++;
     ck_assert(!ftc_transport_tcp.ready(tcp_end[0]));

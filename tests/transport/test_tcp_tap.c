@@ -331,8 +331,7 @@ START_TEST(a_peer_whose_records_are_changed_is_unreachable)
     longest_calm = 0;
     uint64_t deadline = test_clock_now() + TCP_LOST_NS;
     tcp_must_send(0, 1, 1, 100);
-    while (ftc_tcp_broken_since(tcp_end[0], 1) == 0 ||
-           ftc_clock_now() - ftc_tcp_broken_since(tcp_end[0], 1) < FTC_NS_PER_S) {
+    while (tcp_broken_since(0, 1) == 0 || ftc_clock_now() - tcp_broken_since(0, 1) < FTC_NS_PER_S) {
         tap_turn();
         tcp_turn();
         ck_assert_msg(test_clock_now() < deadline, "it never counted as unreachable");
@@ -384,7 +383,7 @@ START_TEST(the_rest_of_a_record_is_awaited_only_for_a_time)
     tcp_must_send(0, 1, 2, 100);
     tap_turn();
     limit[0] += (way->end - way->begin) / 2 + 20;
-    while (ftc_tcp_broken_since(tcp_end[1], 0) == 0)
+    while (tcp_broken_since(1, 0) == 0)
         turn_both(deadline, "the link is given up");
     limit[0] = SIZE_MAX;
     take_from_0(1, 100);
@@ -415,7 +414,7 @@ START_TEST(the_rest_of_a_record_behind_an_expected_one_is_awaited_only_for_a_tim
     while (!tcp_take(1, 0, 2, 100))
         ck_assert_msg(ftc_clock_now() < deadline, "the message does not come");
     ftc_transport_tcp.expect(tcp_end[1], -1);
-    while (ftc_tcp_broken_since(tcp_end[1], 0) == 0)
+    while (tcp_broken_since(1, 0) == 0)
         turn_both(deadline, "the link is given up");
     limit[0] = SIZE_MAX;
     take_from_0(3, 1000);
@@ -443,7 +442,7 @@ START_TEST(a_peer_whose_links_break_after_their_first_record_is_unreachable)
     limit[0] = limit[1] = SIZE_MAX;
     take_from_0(0, 100);
     turn_until_settled();
-    ck_assert_uint_eq(ftc_tcp_broken_since(tcp_end[0], 1), 0);
+    ck_assert_uint_eq(tcp_broken_since(0, 1), 0);
     end();
 }
 END_TEST

@@ -40,11 +40,11 @@ START_TEST(an_endpoint_that_is_known_late_is_found)
     tcp_endpoints[1][0] = '\0';
     tcp_must_send(0, 1, 1, 10);
     WAIT_UNTIL(ftc_verbs_count(tcp_end[0], FTC_TCP_UNREACHABLE) >= 2);
-    ck_assert_uint_ne(ftc_verbs_broken_since(tcp_end[0], 1), 0);
+    ck_assert_uint_ne(tcp_broken_since(0, 1), 0);
     memcpy(tcp_endpoints[1], known, sizeof(known));
     tcp_expect(1, 0, 1, 10);
     WAIT_UNTIL(ftc_verbs_settled(tcp_end[0]));
-    ck_assert_uint_eq(ftc_verbs_broken_since(tcp_end[0], 1), 0);
+    ck_assert_uint_eq(tcp_broken_since(0, 1), 0);
 }
 END_TEST
 
@@ -202,7 +202,7 @@ START_TEST(a_message_that_is_cut_is_not_sent_from_its_start)
     uint64_t before = ftc_tcp_known(receiver, 0)->used;
     ck_assert(ftc_verbs_break(tcp_end[0], 1));
     WAIT_UNTIL(ftc_verbs_count(tcp_end[0], FTC_TCP_BROKEN) == 1);
-    ck_assert_uint_ne(ftc_verbs_broken_since(tcp_end[0], 1), 0);
+    ck_assert_uint_ne(tcp_broken_since(0, 1), 0);
     WAIT_UNTIL(ftc_tcp_known(receiver, 0)->link != NULL &&
                ftc_tcp_known(receiver, 0)->link->payload);
     ck_assert(ftc_tcp_known(receiver, 0)->coming == NULL ||
@@ -287,14 +287,14 @@ START_TEST(a_peer_that_is_killed_is_a_hint_until_it_is_closed)
     ck_assert_uint_eq(next, 20);
     ck_assert_int_eq(kill(child, SIGKILL), 0);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    while (ftc_verbs_broken_since(tcp_end[0], 2) == 0 && ftc_clock_now() < deadline)
+    while (tcp_broken_since(0, 2) == 0 && ftc_clock_now() < deadline)
         next += tcp_take(0, 2, next, 70000);
-    ck_assert_uint_ne(ftc_verbs_broken_since(tcp_end[0], 2), 0);
+    ck_assert_uint_ne(tcp_broken_since(0, 2), 0);
     tcp_must_send(0, 2, 0, 10);
     ck_assert(!ftc_verbs_settled(tcp_end[0]));
     ftc_transport_verbs.close_peer(tcp_end[0], 2);
     ck_assert(ftc_verbs_settled(tcp_end[0]));
-    ck_assert_uint_eq(ftc_verbs_broken_since(tcp_end[0], 2), 0);
+    ck_assert_uint_eq(tcp_broken_since(0, 2), 0);
     while (tcp_take(0, 2, next, 70000))
         next++;
     ck_assert(!ftc_transport_verbs.ready(tcp_end[0]));
@@ -432,7 +432,7 @@ START_TEST(who_sleeps_is_woken_by_a_broken_queue_pair)
     ck_assert(ftc_verbs_break(tcp_end[broken], 1 - broken));
     if (broken == 1)
         flush_until_broken(1, 0);
-    while (ftc_verbs_broken_since(tcp_end[0], 1) == 0) {
+    while (tcp_broken_since(0, 1) == 0) {
         ck_assert_int_eq(poll(&sleeper, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)), 1);
         ck_assert(!ftc_transport_verbs.ready(tcp_end[0]));
     }

@@ -146,7 +146,7 @@ START_TEST(a_way_that_carries_nothing_is_none)
     ck_assert(!ftc_tcp_known(tcp, 2)->link->proven);
     WAIT_UNTIL(verbs_link_of(0, 2) == NULL);
     WAIT_UNTIL(ftc_transport_verbs.reach(tcp_end[0], 2) == FTC_REACH_NO);
-    ck_assert_uint_ne(ftc_verbs_broken_since(tcp_end[0], 2), 0);
+    ck_assert_uint_ne(tcp_broken_since(0, 2), 0);
     ck_assert_uint_ge(ftc_tcp_known(tcp, 2)->attempts, 1); /* attempts become ever rarer */
     ck_assert(!ftc_verbs_settled(tcp_end[0]));
     ftc_transport_verbs.close_peer(tcp_end[0], 2);

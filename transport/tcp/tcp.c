@@ -190,12 +190,6 @@ const char *ftc_tcp_endpoint(const struct ftc_transport *transport)
     return ((const struct ftc_tcp *)transport)->endpoint;
 }
 
-uint64_t ftc_tcp_broken_since(const struct ftc_transport *transport, int rank)
-{
-    const struct ftc_tcp_peer *peer = ftc_tcp_known((const struct ftc_tcp *)transport, rank);
-    return peer != NULL ? peer->broken_since : 0;
-}
-
 int ftc_tcp_unreachable(const struct ftc_transport *transport, int from, uint64_t since_ns)
 {
     const struct ftc_tcp *tcp = (const struct ftc_tcp *)transport;

@@ -49,10 +49,6 @@ bool ftc_tcp_pending(const struct ftc_transport *transport);
  * rank together, and the ranks in the order of their first messages. */
 void ftc_tcp_gather(struct ftc_transport *transport, bool on);
 
-/* Since when the rank is unreachable (ftc_clock_now()). 0: it is reachable, or nothing was to be
- * sent to it. This is a hint for the detector, never a verdict. */
-uint64_t ftc_tcp_broken_since(const struct ftc_transport *transport, int rank);
-
 /* Has every message to every peer that is not closed been acknowledged? If this end leaves before,
  * such messages may be lost. */
 bool ftc_tcp_settled(const struct ftc_transport *transport);
@@ -77,10 +73,10 @@ enum ftc_tcp_event {
     FTC_TCP_GIVEN_UP,    /* another transport has to carry the messages to a rank */
     FTC_TCP_EVENTS,
 };
-uint64_t ftc_tcp_count(const struct ftc_transport *transport, enum ftc_tcp_event event);
 
-/* For tests: the number of accepted connections without proof; and a break of the connection with a
- * rank, as by a reset (false: there is no connection). */
+/* For tests: how often something went wrong; the number of accepted connections without proof; and
+ * a break of the connection with a rank, as by a reset (false: there is no connection). */
+uint64_t ftc_tcp_count(const struct ftc_transport *transport, enum ftc_tcp_event event);
 int ftc_tcp_half_open(const struct ftc_transport *transport);
 bool ftc_tcp_break(struct ftc_transport *transport, int rank);
 

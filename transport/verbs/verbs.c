@@ -230,11 +230,6 @@ const char *ftc_verbs_endpoint(const struct ftc_transport *transport)
     return ftc_tcp_endpoint(transport);
 }
 
-uint64_t ftc_verbs_broken_since(const struct ftc_transport *transport, int rank)
-{
-    return ftc_tcp_broken_since(transport, rank);
-}
-
 bool ftc_verbs_settled(const struct ftc_transport *transport)
 {
     return ftc_tcp_settled(transport);

@@ -43,13 +43,13 @@ extern const struct ftc_transport_ops ftc_transport_verbs;
 
 /* Like the functions of the same names in tcp.h. */
 const char *ftc_verbs_endpoint(const struct ftc_transport *transport);
-uint64_t ftc_verbs_broken_since(const struct ftc_transport *transport, int rank);
 bool ftc_verbs_settled(const struct ftc_transport *transport);
-uint64_t ftc_verbs_count(const struct ftc_transport *transport, enum ftc_tcp_event event);
 
 /* Bytes that are registered now. */
 size_t ftc_verbs_registered(const struct ftc_transport *transport);
 
+/* For tests and benchmarks: as ftc_tcp_count(). */
+uint64_t ftc_verbs_count(const struct ftc_transport *transport, enum ftc_tcp_event event);
 /* For tests: put the queue pair with a rank into its error state (false: there is none). */
 bool ftc_verbs_break(struct ftc_transport *transport, int rank);
 
