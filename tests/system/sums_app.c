@@ -20,6 +20,8 @@
 
 #include "tests/clock.h"
 
+#define LONGEST_S 3. /* a ring takes less than 1 ms, and a heartbeat comes each 30 s */
+
 /* A sum of distinct bits is below 2^n, and a bit that is counted twice moves another one. */
 static int check(int64_t sum, const ftc_comm *world)
 {
@@ -132,11 +134,16 @@ static int ahead(ftc_comm *world)
         return 1;
     if (rank == size - 1)
         test_nap(0.3);
+    double begun = test_now();
     if (ftc_reduce(values, &sum, 1, FTC_INT64, FTC_SUM, 0, world) != FTC_SUCCESS)
         return 1;
     for (int i = 0; i < 5; i++)
         if (ftc_bcast(values, 128, FTC_INT64, size / 2 + 1, world) != FTC_SUCCESS)
             return 1;
+    if (rank == size - 1 && test_now() - begun > LONGEST_S) {
+        fprintf(stderr, "sums_app: the broadcasts waited for a ring that did not come\n");
+        return 1;
+    }
     printf("rank %d: came through\n", rank);
     return 0;
 }

@@ -28,8 +28,8 @@ static void until_reset(int rank)
     ck_assert_int_eq(poll(&link, 1, (int)(TCP_LOST_NS / FTC_NS_PER_MS)), 1);
 }
 
-/* A reset answers the first message to a peer that has gone. What the peer said before still
- * arrives. */
+/* A reset answers the first message to a peer that has gone. The messages that the peer sent before
+ * still arrive. */
 START_TEST(the_last_words_of_who_has_gone_are_heard)
 {
     tcp_assert_goes_on();
