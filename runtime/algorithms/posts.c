@@ -176,7 +176,7 @@ static void wake_ahead(struct ftc_comm *comm, unsigned ahead)
         rank++;
     if (rank == levels->end ||
         ftc_level_read(levels->shared, FTC_LEVEL_POST, round, rank, &record) != 0 ||
-        !ftc_call_from_root(record.signature.kind) || most_ahead(comm, &record.signature) != ahead)
+        most_ahead(comm, &record.signature) != ahead)
         return;
     int delegate = declared_delegate(comm, (int)record.signature.root);
     ring(comm, delegate, false);
