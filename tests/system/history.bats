@@ -103,8 +103,17 @@ kill_one() { # [ftrun options]
 }
 
 @test "operations that come faster than they can be copied are counted, in words and in the trace" {
-    [ "${ALGORITHM:-board}" = board ] || skip "messages are not so fast"
-    "$FTRUN" -np 2 --trace trace "$LOOP_APP" reduce 1 2>err >out
+    local last
+    start pace --trace trace
+    look '[.ranks[] | .returned > 20] | all'
+    kill -STOP "$pid" # it copies nothing
+    ask
+    last=$(jq '[.jobs[0].ranks[].history[-1].number] | max' json)
+    look "[.ranks[] | .history[0].number > $last + 64] | all" # 64: two of the longest entries
+    kill -CONT "$pid"
+    kill "$pid"
+    wait "$pid" || true
+    pid=
     is_trace trace
     grep -qE "the trace trace lacks [0-9]+ entries" err
     jq -e '.otherData.overwritten_entries > 0' trace
