@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "launcher/program.h"
+#include "node/segment/segment.h"
 
 #define MOST_WAIT_MS    3600000L
 #define DESCRIBED_RANKS 4
@@ -172,8 +173,8 @@ int ftc_engine_describe(struct ftc_command *command)
 void ftc_engine_format_end(char *line, size_t size, const char *token,
                            const struct ftc_engine_end *job)
 {
-    snprintf(line, size, "%cftrun %s %d %u %s\n", FTC_ENGINE_MARK, token, job->code, job->wait_ms,
-             job->text);
+    snprintf(line, size, "%cftrun %s %d %d %u %s\n", FTC_ENGINE_MARK, token, job->code,
+             job->unknown, job->wait_ms, job->text);
 }
 
 /* Read the number at *text, which a blank must end, and move *text behind the blank. -1: there is
@@ -197,9 +198,12 @@ bool ftc_engine_parse_end(const char *line, const char *token, struct ftc_engine
     if (length < 0 || (size_t)length >= sizeof(start) || strncmp(line, start, (size_t)length) != 0)
         return false;
     const char *text = line + length;
-    long code = take_number(&text, 255), wait_ms = code < 0 ? -1 : take_number(&text, MOST_WAIT_MS);
+    long code = take_number(&text, 255);
+    long unknown = code < 0 ? -1 : take_number(&text, FTC_NODE_MAX_RANKS);
+    long wait_ms = unknown < 0 ? -1 : take_number(&text, MOST_WAIT_MS);
     if (wait_ms < 0)
         return false;
-    *job = (struct ftc_engine_end){.code = (int)code, .wait_ms = (unsigned)wait_ms, .text = text};
+    *job = (struct ftc_engine_end){
+        .code = (int)code, .unknown = (int)unknown, .wait_ms = (unsigned)wait_ms, .text = text};
     return true;
 }

@@ -1,7 +1,7 @@
 /*
  * Choice of the engine. With Slurm or ssh this ftrun starts no rank: it is the front
- * (launcher/front/front.h), and has one ftrun started on each host, the agent. An agent that knows
- * the end of the job writes a line to standard error, from which the front learns it.
+ * (launcher/front/front.h), and has one ftrun started on each host, the agent. An agent that ends
+ * writes a line to standard error, from which the front learns how the job ended.
  */
 #ifndef FTC_LAUNCHER_ENGINE_H
 #define FTC_LAUNCHER_ENGINE_H
@@ -27,6 +27,7 @@ int ftc_engine_describe(struct ftc_command *command);
 /* How the job ended, as an agent tells the front. */
 struct ftc_engine_end {
     int code;
+    int unknown;      /* number of ranks whose ends the agent does not know: they count as failed */
     unsigned wait_ms; /* how long the other agents may still take to end */
     const char *text; /* the summary */
 };

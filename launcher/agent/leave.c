@@ -54,17 +54,20 @@ static bool has_quorum_at_end(const struct ftc_agent *agent)
     return 2 * there > base || (2 * there == base && lowest);
 }
 
-/* No agent can tell how the ranks of a silent node ended. */
+/* No agent can tell how the ranks of a silent node ended. A node that was refused is silent, and
+ * the leader that would declare it lost may have left. */
 static void give_up_on_silent(struct ftc_agent *agent)
 {
     for (int node = 0; node < agent->meeting.nodes; node++) {
-        if (answers(agent, node) || agent->gone[node])
+        if (answers(agent, node))
             continue;
-        FTC_LOG(&agent->log, FTC_LOG_WARN,
-                "node %d (%s) did not answer at the end: ranks of it that have not ended count as "
-                "failed",
-                node, agent->meeting.members[node].host);
-        ftc_agent_drop_node(agent, node);
+        if (!agent->gone[node]) {
+            FTC_LOG(&agent->log, FTC_LOG_WARN,
+                    "node %d (%s) did not answer at the end: ranks of it that have not ended count "
+                    "as failed",
+                    node, agent->meeting.members[node].host);
+            ftc_agent_drop_node(agent, node);
+        }
         (void)ftc_mirror_lost(&agent->mirror, node);
     }
 }
@@ -110,6 +113,8 @@ static bool leave_known(struct ftc_agent *agent, uint64_t now)
         agent->seen_ns = now;
     if (!settled_with_left(agent) && now - agent->seen_ns < agent->period_ns)
         return false;
+    if (!ftc_mirror_over(&agent->mirror) && !agent->fenced)
+        give_up(agent); /* on nodes that were refused */
     close_links(agent);
     return true;
 }

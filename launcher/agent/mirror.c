@@ -183,6 +183,17 @@ void ftc_mirror_left(struct ftc_mirror *mirror, int node)
     set_state(mirror, node, FTC_NODE_LEFT);
 }
 
+int ftc_mirror_give_up(struct ftc_mirror *mirror)
+{
+    int count = 0;
+
+    for (int rank = 0; rank < mirror->ranks->count; rank++)
+        count += !mirror->ranks->at[rank].ended;
+    for (int node = 0; node < ftc_segment_nodes(mirror->segment); node++)
+        (void)fail_rest(mirror, node);
+    return count;
+}
+
 /* --- how far the job is --- */
 
 bool ftc_mirror_settled(struct ftc_mirror *mirror)

@@ -38,6 +38,8 @@ void ftc_mirror_refuse(struct ftc_mirror *mirror, int node);
  * its mark and then ended. ftc_mirror_lost() returns how many of these failures are news. */
 int ftc_mirror_lost(struct ftc_mirror *mirror, int node);
 void ftc_mirror_left(struct ftc_mirror *mirror, int node);
+/* Each rank that has not ended has failed. Returns how many these are. */
+int ftc_mirror_give_up(struct ftc_mirror *mirror);
 
 /* Is the outcome of each rank settled: has it set its mark, or ended, or failed? Then a cut cannot
  * give different results to two ranks any more. */

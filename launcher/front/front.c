@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,17 +35,22 @@ void ftc_front_close(struct ftc_front *front, int code, double wait_s)
     ev_timer_start(front->loop, &front->hurry);
 }
 
-/* The first line of an agent counts: later ones know no more. */
+/* Of the lines of agents that know the end of the job the first one counts. Other agents have left
+ * before. What they tell counts only if no other agent tells more: the last one may be killed. */
 static bool take_end(struct ftc_front *front, const char *line)
 {
     struct ftc_engine_end job;
 
     if (!ftc_engine_parse_end(line, front->token, &job))
         return false;
-    if (front->code < 0)
-        snprintf(front->summary, sizeof(front->summary), "%s", job.text);
+    if (front->code >= 0 || job.unknown >= front->unknown)
+        return true;
+    front->told = job.code;
+    front->unknown = job.unknown;
+    snprintf(front->summary, sizeof(front->summary), "%s", job.text);
     /* The job has ended, but its starters may wait for hosts that do not answer. */
-    ftc_front_close(front, job.code, job.wait_ms / 1e3);
+    if (job.unknown == 0)
+        ftc_front_close(front, job.code, job.wait_ms / 1e3);
     return true;
 }
 
@@ -141,19 +147,31 @@ static int code_of(int status)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* No agent has told the end of the job. */
+static int guess_code(struct ftc_front *front)
+{
+    int code = code_of(front->starters[0].status);
+
+    if (front->unknown < INT_MAX) {
+        ftc_sink_say(&front->err,
+                     "no host could tell how some ranks ended (%d): they count as failed",
+                     front->unknown);
+        return front->told;
+    }
+    ftc_sink_say(&front->err, "no host could tell how the job ended; %s's exit code is %d",
+                 front->kind->name, code);
+    return code != 0 ? code : 1;
+}
+
 static void sum_up(struct ftc_front *front)
 {
     front->summed = true;
     for (int i = 0; i < front->count; i++)
         ftc_front_pass_on(&front->starters[i]);
+    if (front->code < 0)
+        front->code = guess_code(front);
     if (front->summary[0] != '\0')
         ftc_sink_say(&front->err, "%s", front->summary);
-    if (front->code >= 0)
-        return;
-    int code = code_of(front->starters[0].status);
-    ftc_sink_say(&front->err, "no host could tell how the job ended; %s's exit code is %d",
-                 front->kind->name, code);
-    front->code = code != 0 ? code : 1;
 }
 
 /* Read what is left in the pipes. Only a process outside of the job can still hold them. */
@@ -365,6 +383,7 @@ int ftc_front_init(struct ftc_front *front, const struct ftc_front_kind *kind, i
 {
     front->kind = kind;
     front->code = -1;
+    front->unknown = INT_MAX;
     ftc_signals_block(&front->signals);
     front->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (front->loop == NULL)

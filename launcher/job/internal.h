@@ -90,7 +90,8 @@ int ftc_job_met(struct ftc_job *job, int rc);
 int ftc_job_start_agent(struct ftc_job *job);
 /* Does this node know the end of every rank? Only then can it tell the end of the job. */
 bool ftc_job_knows(const struct ftc_job *job);
-/* Tell the end to the ftrun in front that had the agents started. If there is none, print it. */
-void ftc_job_tell_end(struct ftc_job *job, int code);
+/* Tell the end to the ftrun in front that had the agents started. If there is none, print it.
+ * `unknown`: the number of ranks whose ends this node does not know. */
+void ftc_job_tell_end(struct ftc_job *job, int code, int unknown);
 
 #endif

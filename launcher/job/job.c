@@ -300,15 +300,33 @@ static void tell_refused(struct ftc_job *job)
                                 : "");
 }
 
+static int code_of(const struct ftc_job *job)
+{
+    return job->exit_code >= 0 ? job->exit_code : ftc_verdict_code(&job->verdict);
+}
+
+/* This node has left before other ranks ended. If nobody can tell their ends, they have failed. */
+static void tell_what_is_known(struct ftc_job *job)
+{
+    int unknown = ftc_mirror_give_up(&job->agent.mirror);
+
+    ftc_job_tell_end(job, code_of(job), unknown);
+}
+
 static int conclude(struct ftc_job *job)
 {
     tell_refused(job);
     ftc_trace_finish(&job->trace);
     atomic_store(&ftc_segment_header(job->segment)->state, FTC_JOB_ENDED);
-    int code = job->exit_code >= 0 ? job->exit_code : ftc_verdict_code(&job->verdict);
-    if (!ftc_job_knows(job))
-        return job->agent.fenced || job->deserted ? code : 0;
-    ftc_job_tell_end(job, code);
+    int code = code_of(job);
+    if (job->agent.fenced || job->deserted)
+        return code;
+    if (!ftc_job_knows(job)) {
+        if (!job->agent.apart)
+            tell_what_is_known(job);
+        return 0;
+    }
+    ftc_job_tell_end(job, code, 0);
     return merge_trace(job, write_report(job, code));
 }
 

@@ -104,26 +104,24 @@ int ftc_job_start_agent(struct ftc_job *job)
 
 bool ftc_job_knows(const struct ftc_job *job)
 {
-    if (job->deserted)
-        return false;
-    if (!job->several)
-        return true;
-    return !job->agent.fenced && (job->ending || ftc_mirror_over(&job->agent.mirror));
+    return !job->several || job->ending || ftc_mirror_over(&job->agent.mirror);
 }
 
-void ftc_job_tell_end(struct ftc_job *job, int code)
+void ftc_job_tell_end(struct ftc_job *job, int code, int unknown)
 {
     char text[512] = "", line[640];
     const char *token = ftc_job_meets(job) ? getenv(FTC_ENGINE_TOKEN) : NULL;
     bool failed = ftc_verdict_summary(&job->verdict, code, text, sizeof(text));
 
     if (token == NULL) {
-        if (failed && (!job->several || ftc_agent_sums_up(&job->agent, job->ending)))
+        if (failed && unknown == 0 &&
+            (!job->several || ftc_agent_sums_up(&job->agent, job->ending)))
             ftc_sink_say(job->verdict.err, "%s", text);
         return;
     }
     struct ftc_engine_end end = {
         .code = code,
+        .unknown = unknown,
         .wait_ms = (unsigned)(ftc_agent_longest_end(&job->agent, ftc_clock_now()) / FTC_NS_PER_MS),
         .text = text};
     ftc_engine_format_end(line, sizeof(line), token, &end);

@@ -242,6 +242,21 @@ all_gone() { # PID...
     grep -q "1 of 3 ranks failed (2)" err
 }
 
+@test "the last agent is killed when the others have left: they have told what they know" {
+    start_on a,b -np 2 sh -c 'echo ready; test "$FTCOLL_RANK" = 0 || exec sleep 100'
+    wait_until "ready 2"
+    wait_until '[ "$(shells | wc -l)" -eq 1 ]'
+    victim=$(agents)
+    rank=$(pgrep -P "$victim")
+    kill -KILL "$victim"
+    finish
+    cat err
+    [ "$status" -eq 0 ]
+    grep -qF "no host could tell how some ranks ended (1): they count as failed" err
+    grep -q "1 of 2 ranks failed (1)" err
+    wait_until "gone $rank"
+}
+
 @test "a remote shell is killed: its host ends at once, and the others go on" {
     start_on a,b,c -np 3 sh -c 'echo ready; until [ -e go ]; do sleep 0.05; done'
     wait_until "ready 3"

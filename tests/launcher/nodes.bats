@@ -139,7 +139,7 @@ with_srun() {
 @test "a job of one host tells an ftrun in front how it ended" {
     run "$FTRUN" --engine local -np 1 -x FTRUN_FRONT=abc "$FTRUN" --engine pmix -np 2 sh -c "exit 3"
     echo "$output"
-    grep -q "^.ftrun abc 3 [0-9]* 2 of 2 ranks failed" <<<"$output"
+    grep -q "^.ftrun abc 3 0 [0-9]* 2 of 2 ranks failed" <<<"$output"
 }
 
 @test "--engine slurm says so in one line where there is none" {
@@ -153,7 +153,7 @@ with_srun() {
 }
 
 @test "in an allocation srun starts an ftrun on each host" {
-    with_srun 'printf "\036ftrun %s 0 500 \n" "$token" >&2'
+    with_srun 'printf "\036ftrun %s 0 0 500 \n" "$token" >&2'
     run "$FTRUN" -np 9 -f 2 -x A=b -- prog "two words"
     echo "$output"
     [ "$status" -eq 0 ]
@@ -166,7 +166,7 @@ with_srun() {
 }
 
 @test "hosts: as many as there are ranks at most, as are wanted, as are needed" {
-    with_srun 'printf "\036ftrun %s 0 500 \n" "$token" >&2'
+    with_srun 'printf "\036ftrun %s 0 0 500 \n" "$token" >&2'
     "$FTRUN" -np 2 true
     grep -qx -- --nodes=2 called
     "$FTRUN" -np 8 --nodes 3 true
@@ -190,15 +190,31 @@ with_srun() {
 }
 
 @test "the job's exit code and summary are what an agent tells, not what srun returns" {
-    with_srun 'echo from a rank >&2; printf "prompt> \036ftrun %s 7 500 1 of 4 ranks failed\n" "$token" >&2; exit 113'
+    with_srun 'echo from a rank >&2; printf "prompt> \036ftrun %s 7 0 500 1 of 4 ranks failed\n" "$token" >&2; exit 113'
     run "$FTRUN" -np 4 true
     echo "$output"
     [ "$status" -eq 7 ]
     [ "$output" = $'from a rank\nprompt> ftrun: 1 of 4 ranks failed' ]
 }
 
+@test "if the agents that know the end are killed, the one that knew most counts" {
+    with_srun 'printf "\036ftrun %s 3 4 500 four failed\n\036ftrun %s 0 2 500 two failed\n\036ftrun %s 3 3 500 three failed\n" "$token" "$token" "$token" >&2; exit 137'
+    run "$FTRUN" -np 8 true
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$output" = $'ftrun: no host could tell how some ranks ended (2): they count as failed\nftrun: two failed' ]
+}
+
+@test "an agent that knows the end counts, whatever others tell before or after" {
+    with_srun 'printf "\036ftrun %s 3 4 500 four failed\n\036ftrun %s 0 0 500 \n\036ftrun %s 3 1 500 one failed\n" "$token" "$token" "$token" >&2'
+    run "$FTRUN" -np 8 true
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
 @test "another's mark is passed on, not believed" {
-    with_srun 'printf "\036ftrun 0123 0 500 \n\036\036ftrun %s x\n" "$token" >&2; exit 3'
+    with_srun 'printf "\036ftrun 0123 0 0 500 \n\036\036ftrun %s x\n" "$token" >&2; exit 3'
     run "$FTRUN" -np 4 true
     [ "$status" -eq 3 ]
     [ "$(grep -ac "ftrun" <<<"$output")" -eq 3 ]
@@ -206,13 +222,13 @@ with_srun() {
 }
 
 @test "srun that waits for a dead host is ended when the job has ended" {
-    with_srun 'printf "\036ftrun %s 0 500 \n" "$token" >&2; sleep 100 & trap "kill $!; exit 1" TERM; wait'
+    with_srun 'printf "\036ftrun %s 0 0 500 \n" "$token" >&2; sleep 100 & trap "kill $!; exit 1" TERM; wait'
     run timeout -s KILL 60 "$FTRUN" -np 4 true
     [ "$status" -eq 0 ]
 }
 
 @test "agents that clean up for as long as they may are waited for" {
-    with_srun 'printf "\036ftrun %s 0 60000 \n" "$token" >&2; trap "exit 9" TERM; sleep 3 & wait; echo cleaned up >&2'
+    with_srun 'printf "\036ftrun %s 0 0 60000 \n" "$token" >&2; trap "exit 9" TERM; sleep 3 & wait; echo cleaned up >&2'
     run timeout -s KILL 60 "$FTRUN" -np 4 true
     echo "$output"
     [ "$status" -eq 0 ]
@@ -234,7 +250,7 @@ with_srun() {
 # The reader is slow. ftrun keeps a bounded part of the output of srun in memory, and loses nothing
 # of it.
 @test "standard error waits for its reader" {
-    with_srun 'seq 300000 >&2; printf "\036ftrun %s 0 500 \n" "$token" >&2'
+    with_srun 'seq 300000 >&2; printf "\036ftrun %s 0 0 500 \n" "$token" >&2'
     "$FTRUN" -np 4 true 2>&1 >/dev/null | { sleep 1; cat >lines; }
     [ "$(wc -l <lines)" -eq 300000 ]
     [ "$(tail -n 1 lines)" = 300000 ]

@@ -258,6 +258,11 @@ static bool both_know(void)
     return knows(0) && knows(1);
 }
 
+static bool alpha_refuses(void)
+{
+    return nodes[0].agent.gone[GAMMA];
+}
+
 static bool beta_saw_it_end(void)
 {
     return nodes[1].ranks.at[2].ended;
@@ -455,6 +460,32 @@ START_TEST(of_two_that_do_not_hear_each_other_at_the_end_the_lower_one_knows)
 }
 END_TEST
 
+/* Node 2 is silent. The leader refuses it, and leaves before it declares it. Otherwise no agent
+ * would know how the job ended. */
+START_TEST(a_node_that_is_refused_when_the_others_leave_has_failed)
+{
+    uint64_t deadline = ftc_clock_now() + DEADLINE * TIMEOUT_NS;
+    bool left[AGENTS] = {false, false};
+
+    gamma_dies();
+    ck_assert(until(alpha_refuses));
+    ck_assert(!knows(0));
+    for (int node = 0; node < AGENTS; node++)
+        end_well(&nodes[node], node);
+    while ((!left[0] || !left[1]) && ftc_clock_now() < deadline) {
+        turn();
+        for (int node = 0; node < AGENTS; node++)
+            left[node] = left[node] || ftc_agent_leave(&nodes[node].agent);
+    }
+    for (int node = 0; node < AGENTS; node++) {
+        ck_assert(left[node]);
+        ck_assert(ftc_mirror_over(&nodes[node].agent.mirror));
+        ck_assert(knows(node));
+        ck_assert_uint_eq(atomic_load(&standing(node)->cause), FTC_CAUSE_NODE);
+    }
+}
+END_TEST
+
 /* N8: its last news, which still lack, are asked for. */
 START_TEST(a_node_has_left_when_all_its_news_are_there)
 {
@@ -506,6 +537,7 @@ int main(void)
     tcase_add_test(tests, a_death_that_was_decided_but_not_told_is_known_everywhere);
     tcase_add_test(tests, a_death_that_is_told_after_its_decision_keeps_its_cause);
     tcase_add_test(tests, a_node_has_left_when_all_its_news_are_there);
+    tcase_add_test(tests, a_node_that_is_refused_when_the_others_leave_has_failed);
     tcase_add_loop_test(tests, of_two_that_do_not_hear_each_other_at_the_end_the_lower_one_knows, 0,
                         2);
     suite_add_tcase(suite, tests);
