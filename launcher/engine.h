@@ -1,6 +1,6 @@
 /*
  * Choice of the engine. With Slurm or ssh this ftrun starts no rank: it is the front
- * (launcher/front/front.h), and has one ftrun started on each host, the agent. An agent that ends
+ * (launcher/front/front.h), and has one ftrun started on each host, the agent. An agent that leaves
  * writes a line to standard error, from which the front learns how the job ended.
  */
 #ifndef FTC_LAUNCHER_ENGINE_H

@@ -13,6 +13,14 @@ static const struct {
     {SIGUSR1, ROLE_PASS}, {SIGUSR2, ROLE_PASS}, {SIGTSTP, ROLE_STOP}, {SIGCONT, ROLE_CONTINUE},
 };
 
+bool ftc_signals_ends(int number)
+{
+    for (int i = 0; i < FTC_SIGNALS; i++)
+        if (table[i].number == number)
+            return table[i].role == ROLE_END;
+    return false;
+}
+
 static void on_signal(struct ev_loop *loop, struct ev_signal *watcher, int events)
 {
     struct ftc_signals *signals = watcher->data;

@@ -32,6 +32,9 @@ void ftc_signals_block(struct ftc_signals *signals);
  * caller has set forward, kill_all, resumed and arg. */
 void ftc_signals_start(struct ftc_signals *signals, struct ev_loop *loop);
 
+/* Is it one of the signals that end programs? */
+bool ftc_signals_ends(int number);
+
 /* Block the signals again: they must not interrupt the clean-up. */
 void ftc_signals_stop(struct ftc_signals *signals);
 

@@ -54,21 +54,22 @@ static bool has_quorum_at_end(const struct ftc_agent *agent)
     return 2 * there > base || (2 * there == base && lowest);
 }
 
-/* No agent can tell how the ranks of a silent node ended. A node that was refused is silent, and
- * the leader that would declare it lost may have left. */
+/* No agent can tell how the ranks of a silent node ended. A node that was refused for its silence
+ * has no lease any more, and the leader that would declare it lost may have left. One that was
+ * heard may still go on with others, if the leader that refused it has left. */
 static void give_up_on_silent(struct ftc_agent *agent)
 {
     for (int node = 0; node < agent->meeting.nodes; node++) {
-        if (answers(agent, node))
+        if (answers(agent, node) || agent->heard[node])
             continue;
-        if (!agent->gone[node]) {
+        if (!agent->gone[node])
             FTC_LOG(&agent->log, FTC_LOG_WARN,
                     "node %d (%s) did not answer at the end: ranks of it that have not ended count "
                     "as failed",
                     node, agent->meeting.members[node].host);
+        /* An agent that has not refused the node may wait for it (ftc_agent_longest_end()). */
+        if (ftc_mirror_lost(&agent->mirror, node) > 0 || !agent->gone[node])
             ftc_agent_drop_node(agent, node);
-        }
-        (void)ftc_mirror_lost(&agent->mirror, node);
     }
 }
 

@@ -152,6 +152,10 @@ static int guess_code(struct ftc_front *front)
 {
     int code = code_of(front->starters[0].status);
 
+    if (front->signalled != 0) {
+        front->summary[0] = '\0'; /* an agent wrote it before the signal */
+        return 128 + front->signalled;
+    }
     if (front->unknown < INT_MAX) {
         ftc_sink_say(&front->err,
                      "no host could tell how some ranks ended (%d): they count as failed",
@@ -237,6 +241,8 @@ static void on_forward(void *arg, int number)
 {
     struct ftc_front *front = arg;
 
+    if (ftc_signals_ends(number))
+        front->signalled = number;
     front->kind->forward(front, number);
 }
 

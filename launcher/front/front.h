@@ -61,9 +61,10 @@ struct ftc_front {
     struct ftc_signals signals;
     char token[33];
     bool termed;
-    bool over;   /* nothing more will be started, so the front ends when nothing is running */
-    bool summed; /* the front has written its own last line, too */
-    int code;    /* exit code of the job; -1: no agent that knows it has told it */
+    bool over;     /* nothing more will be started, so the front ends when nothing is running */
+    bool summed;   /* the front has written its own last line, too */
+    int signalled; /* the last signal to the front that ends programs; 0: none */
+    int code;      /* exit code of the job; -1: no agent that knows it has told it */
     /* Of the agent that knows most: the exit code, the number of ranks whose ends it does not know
      * (INT_MAX: no agent has told), and the summary. */
     int told, unknown;

@@ -26,9 +26,8 @@ static bool drop_complaint(struct ftc_starter *starter)
 
 static void forward(struct ftc_front *front, int number)
 {
-    bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
-
-    ftc_front_signal(front, ends ? SIGTERM : number); /* at one SIGINT, srun only prints a table */
+    /* At one SIGINT, srun only prints a table. */
+    ftc_front_signal(front, ftc_signals_ends(number) ? SIGTERM : number);
 }
 
 static void kill_srun(struct ftc_front *front, int number)

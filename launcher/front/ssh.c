@@ -268,13 +268,12 @@ static void send_order(struct hosts_front *h, enum ftc_order_kind kind, int numb
 static void forward(struct ftc_front *front, int number)
 {
     struct hosts_front *h = front_of(front);
-    bool ends = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 
     if (h->failed || number == SIGSTOP || number == SIGCONT)
         return;
     if (h->invited) {
         send_order(h, FTC_ORDER_SIGNAL, number);
-    } else if (ends) {
+    } else if (ftc_signals_ends(number)) {
         ftc_sink_say(&front->err, "got SIG%s before the hosts had met; ending the job",
                      sigabbrev_np(number));
         fail(h, 128 + number);

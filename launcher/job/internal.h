@@ -88,10 +88,10 @@ bool ftc_job_meets(const struct ftc_job *job); /* the agents of this job meet */
 int ftc_job_meet(struct ftc_job *job);
 int ftc_job_met(struct ftc_job *job, int rc);
 int ftc_job_start_agent(struct ftc_job *job);
-/* Does this node know the end of every rank? Only then can it tell the end of the job. */
+/* Does this node know how the job ends? Not for an agent that is fenced or deserted. */
 bool ftc_job_knows(const struct ftc_job *job);
-/* Tell the end to the ftrun in front that had the agents started. If there is none, print it.
- * `unknown`: the number of ranks whose ends this node does not know. */
+/* Tell the end to the ftrun in front that had the agents started. If there is none, print it, but
+ * for an end that this node does not know: `unknown` is the number of ranks whose ends it lacks. */
 void ftc_job_tell_end(struct ftc_job *job, int code, int unknown);
 
 #endif

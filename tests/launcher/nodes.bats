@@ -235,16 +235,18 @@ with_srun() {
     [ "$output" = "cleaned up" ]
 }
 
+# An agent has left before. What it told is not how the job ended.
 @test "signals reach srun; the second one kills it" {
-    with_srun 'trap "echo got one >&2" TERM; echo ready >&2; while :; do sleep 0.1; done'
+    with_srun 'printf "\036ftrun %s 0 2 500 two failed\n" "$token" >&2; trap "echo got one >&2" TERM; echo ready >&2; while :; do sleep 0.1; done'
     start -np 4 true
     wait_until 'grep -q ready err'
     kill -INT "$pid"
     wait_until 'grep -q "got one" err'
     kill -INT "$pid"
     finish
-    [ "$status" -eq 137 ]
+    [ "$status" -eq 130 ]
     grep -q "got SIGINT again; killing srun" err
+    run ! grep -q "two failed" err
 }
 
 # The reader is slow. ftrun keeps a bounded part of the output of srun in memory, and loses nothing
