@@ -52,7 +52,8 @@
 #include "node/segment/history.h"
 #include "node/segment/segment.h"
 
-#define PERIOD_MS 20
+#define MOST_NAMES 100 /* that are tried for a job */
+#define PERIOD_MS  20
 
 struct fake {
     struct ftc_segment *segment;
@@ -338,10 +339,26 @@ static char *make_text(int count, char **assignments)
     return text;
 }
 
+/* As in the launcher: a collector may take the segment before it is locked. */
+static int make_job(struct ftc_segment **segment, struct ftc_segment_spec *spec,
+                    char job[FTC_JOB_NAME_SIZE], char directory[108], int *lock)
+{
+    int rc = FTC_ERR_STATE;
+    for (int tries = 0; tries < MOST_NAMES && rc == FTC_ERR_STATE; tries++) {
+        rc = ftc_jobs_new(job, directory, lock);
+        rc = rc == 0 ? ftc_segment_create(segment, spec) : rc;
+        if (rc == FTC_ERR_STATE) {
+            ftc_jobs_remove(directory, *lock, NULL);
+            close(*lock);
+        }
+    }
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     char job[FTC_JOB_NAME_SIZE], directory[108];
-    int lock;
+    int lock = -1;
     int ranks = argc > 2 ? atoi(argv[1]) : 0;
     if (ranks < 1 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         return 2;
@@ -359,8 +376,7 @@ int main(int argc, char **argv)
     if (spec.text == NULL)
         return 2;
     spread(&spec, nodes);
-    if (fake.frozen == NULL || ftc_jobs_new(job, directory, &lock) != 0 ||
-        ftc_segment_create(&fake.segment, &spec) != 0) {
+    if (fake.frozen == NULL || make_job(&fake.segment, &spec, job, directory, &lock) != 0) {
         fprintf(stderr, "fake_job: %s\n", ftc_last_error());
         return 1;
     }

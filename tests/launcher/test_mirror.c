@@ -7,12 +7,10 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/wire.h"
 #include "launcher/agent/activity.h"
 #include "launcher/agent/mirror.h"
 #include "launcher/verdict.h"
-#include "node/jobs.h"
 #include "tests/node/scratch.h"
 
 /* Ranks 0 and 1 are here, ranks 2 to 4 on "beta", rank 5 on "gamma". */
@@ -32,16 +30,13 @@ static void setup(void)
                                               {.host = "gamma", .first = 5, .count = 1}};
     static const unsigned char secret[FTC_JOB_SECRET];
 
-    ck_assert_int_eq(ftc_jobs_new(job.name, job.directory, &job.lock), 0);
-    struct ftc_segment_spec spec = {.job = job.name,
-                                    .host = "alpha",
-                                    .directory = job.directory,
+    struct ftc_segment_spec spec = {.host = "alpha",
                                     .ranks = RANKS,
                                     .nodes = 3,
                                     .cluster = "1.0",
                                     .secret = secret,
                                     .members = members};
-    ck_assert_msg(ftc_segment_create(&job.segment, &spec) == 0, "%s", ftc_last_error());
+    scratch_job_make_as(&job, &spec);
     ck_assert_int_eq(ftc_ranks_init(&ranks, RANKS), 0);
     ck_assert_int_eq(ftc_bell_open(&bell, job.segment, FTC_BELL_LAUNCHER), 0);
     mirror = (struct ftc_mirror){.segment = job.segment, .ranks = &ranks, .bell = &bell};

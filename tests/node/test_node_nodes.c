@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "node/jobs.h"
 #include "node/segment/layout.h"
 #include "scratch.h"
 
@@ -35,9 +34,8 @@ static struct ftc_segment_spec spec_of(const struct ftc_node *nodes)
 
 static void setup(void)
 {
-    ck_assert_int_eq(ftc_jobs_new(job.name, job.directory, &job.lock), 0);
     struct ftc_segment_spec spec = spec_of(members);
-    ck_assert_msg(ftc_segment_create(&job.segment, &spec) == 0, "%s", ftc_last_error());
+    scratch_job_make_as(&job, &spec);
 }
 
 static void teardown(void)
