@@ -31,23 +31,13 @@ static bool can_happen(const struct ftc_large_world *w, int source)
     return kind == 1 ? p->more : p->timer;
 }
 
-static void judge_bytes(struct ftc_large_world *w, int from, int to,
-                        const struct ftc_large_packet *packet)
-{
-    const unsigned char *now = ftc_value_bytes(&packet->value);
-    size_t size = now != NULL ? packet->value.size : 0;
-
-    if (size > 0 && memcmp(now, packet->bytes->data + packet->bytes->size - size, size) != 0)
-        ftc_large_violate(w, "rank %d changed a message before it arrived at rank %d", from, to);
-}
-
 static void arrive(struct ftc_large_world *w, int from, int to)
 {
     struct ftc_large_packet *packet = w->first[from][to];
 
     w->first[from][to] = packet->next;
     ftc_large_say(w, "rank %d takes what %d sent", to, from);
-    judge_bytes(w, from, to, packet);
+    ftc_large_judge_bytes(w, from, to, packet);
     ftc_large_process_take(w, to, from, packet->bytes);
     ftc_large_free_packet(packet);
 }

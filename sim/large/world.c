@@ -124,7 +124,27 @@ void ftc_large_drop_packets(struct ftc_large_packet **link)
     }
 }
 
+void ftc_large_judge_bytes(struct ftc_large_world *w, int from, int to,
+                           const struct ftc_large_packet *packet)
+{
+    const unsigned char *now = ftc_value_bytes(&packet->value);
+    size_t size = now != NULL ? packet->value.size : 0;
+
+    if (size > 0 && memcmp(now, packet->bytes->data + packet->bytes->size - size, size) != 0)
+        ftc_large_violate(w, "rank %d changed a message before it arrived at rank %d", from, to);
+}
+
 /* --- deaths --- */
+
+/* A dead process sends no more: what arrives of it has left its memory. Others may use again what
+ * it shared with them. */
+static void leave_memory(struct ftc_large_world *w, int from, int to)
+{
+    for (struct ftc_large_packet *p = w->first[from][to]; p != NULL; p = p->next) {
+        ftc_large_judge_bytes(w, from, to, p);
+        ftc_value_drop(&p->value);
+    }
+}
 
 static void lose_end(struct ftc_large_world *w, int from, int to)
 {
@@ -158,6 +178,7 @@ static void die(struct ftc_large_world *w, int rank)
         ftc_large_drop_packets(&w->first[r][rank]);
         if (w->story->lossy)
             lose_end(w, rank, r);
+        leave_memory(w, rank, r);
     }
     if (w->story->chained)
         bring_next(w);

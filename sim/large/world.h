@@ -87,6 +87,9 @@ void ftc_large_send(struct ftc_large_world *w, int from, int to, struct ftc_buff
                     const struct ftc_value *value, uint64_t bounded);
 void ftc_large_free_packet(struct ftc_large_packet *packet);
 void ftc_large_drop_packets(struct ftc_large_packet **link);
+/* The sender has not changed what it lent to a message that is under way. */
+void ftc_large_judge_bytes(struct ftc_large_world *w, int from, int to,
+                           const struct ftc_large_packet *packet);
 /* Count an output of this process. True: the process has died before the output. */
 bool ftc_large_struck(struct ftc_large_world *w, int rank);
 

@@ -48,6 +48,18 @@ START_TEST(promises_are_kept)
 }
 END_TEST
 
+/* Rank 2 dies while blocks are under way that it took out of the area of rank 3. Rank 3 uses its
+ * area again before they arrive. */
+START_TEST(a_dead_rank_lends_nothing)
+{
+    struct ftc_large_sums sums = {0};
+    char violation[FTC_LARGE_SIM_WORDS];
+
+    ck_assert_msg(run(49544086319788, &sums, NULL, violation), "%s", violation);
+    ck_assert_uint_eq(sums.deaths, 1);
+}
+END_TEST
+
 static char *trace_of(uint64_t seed)
 {
     struct ftc_large_sums sums = {0};
@@ -82,6 +94,7 @@ int main(void)
     TCase *tcase = tcase_create("large");
     tcase_set_timeout(tcase, TEST_SANITIZED ? 300 : 60);
     tcase_add_test(tcase, promises_are_kept);
+    tcase_add_test(tcase, a_dead_rank_lends_nothing);
     tcase_add_test(tcase, the_same_seed_is_the_same_run);
     suite_add_tcase(suite, tcase);
     return test_suite_run(suite);
