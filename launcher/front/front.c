@@ -35,8 +35,8 @@ void ftc_front_close(struct ftc_front *front, int code, double wait_s)
     ev_timer_start(front->loop, &front->hurry);
 }
 
-/* Of the lines of agents that know the end of the job the first one counts. Other agents have left
- * before. What they tell counts only if no other agent tells more: the last one may be killed. */
+/* The first agent that knows the end of the job counts. Agents that left before know less. Their
+ * lines count only if no agent tells the end: the last one may be killed. */
 static bool take_end(struct ftc_front *front, const char *line)
 {
     struct ftc_engine_end job;
@@ -154,6 +154,8 @@ static int guess_code(struct ftc_front *front)
 
     if (front->signalled != 0) {
         front->summary[0] = '\0'; /* an agent wrote it before the signal */
+        ftc_sink_say(&front->err, "no host could tell how the job ended after SIG%s",
+                     sigabbrev_np(front->signalled));
         return 128 + front->signalled;
     }
     if (front->unknown < INT_MAX) {

@@ -88,10 +88,10 @@ bool ftc_job_meets(const struct ftc_job *job); /* the agents of this job meet */
 int ftc_job_meet(struct ftc_job *job);
 int ftc_job_met(struct ftc_job *job, int rc);
 int ftc_job_start_agent(struct ftc_job *job);
-/* Does this node know how the job ends? Not for an agent that is fenced or deserted. */
+/* Does this node know how the job ends? An agent that is fenced or deserted must not ask. */
 bool ftc_job_knows(const struct ftc_job *job);
-/* Tell the end to the ftrun in front that had the agents started. If there is none, print it, but
- * for an end that this node does not know: `unknown` is the number of ranks whose ends it lacks. */
+/* Tell the end to the ftrun in front that had the agents started. `unknown`: the number of ranks
+ * whose ends this node does not know. If there is no such ftrun, print the end if it is known. */
 void ftc_job_tell_end(struct ftc_job *job, int code, int unknown);
 
 #endif

@@ -246,6 +246,7 @@ with_srun() {
     finish
     [ "$status" -eq 130 ]
     grep -q "got SIGINT again; killing srun" err
+    grep -q "no host could tell how the job ended after SIGINT" err
     run ! grep -q "two failed" err
 }
 
