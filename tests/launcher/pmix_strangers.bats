@@ -8,11 +8,8 @@ load helper
 
 OTHER=65534 # the user nobody
 
-setup_file() {
-    [ "$(id -u)" -eq 0 ] || skip "only root can be another user, too"
-}
-
 setup_stranger() {
+    [ "$(id -u)" -eq 0 ] || skip "only root can be another user, too"
     # A place where another user can execute the program.
     stranger_place=$(mktemp -d /tmp/pmix_stranger.XXXXXX)
     chmod 755 "$stranger_place"

@@ -5,7 +5,7 @@
 setup_file() {
     local tool
     for tool in lintian dpkg-deb dpkg-shlibdeps file; do
-        command -v "$tool" >/dev/null || skip "$tool is not installed"
+        command -v "$tool" >/dev/null || { echo "no $tool: run scripts/install-dependencies package" >&2; return 1; }
     done
     export SOURCE_DATE_EPOCH=1700000000 # the packages are then the same whenever they are made
     mkdir -p "$PACKAGES"
