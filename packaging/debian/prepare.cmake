@@ -52,11 +52,12 @@ function(compress_manual root)
     endforeach()
 endfunction()
 
-# As dh_strip does it.
+# As dh_strip does it. Scripts have nothing to strip.
 function(strip_binaries root)
-    file(GLOB files ${root}/usr/bin/* ${root}/usr/lib/*/*.so.*)
+    file(GLOB_RECURSE files ${root}/usr/bin/* ${root}/usr/lib/*.so.*)
     foreach(file IN LISTS files)
-        if(NOT IS_SYMLINK ${file})
+        file(READ ${file} magic LIMIT 4 HEX)
+        if(magic STREQUAL "7f454c46" AND NOT IS_SYMLINK ${file})
             execute_process(COMMAND strip --strip-unneeded --remove-section=.comment --remove-section=.note ${file} COMMAND_ERROR_IS_FATAL ANY)
         endif()
     endforeach()

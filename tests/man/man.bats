@@ -81,7 +81,7 @@ has_options() { # PAGE OPTION...: each has an entry of its own
 @test "pages are found by what they are about" {
     local page
     for page in "$TEXT"/*; do
-        sed -n '/^NAME$/{n;p}' "$page" | grep -qE '^ {7}[a-z_.,& -]+ - [a-z]' || { echo "$page"; return 1; }
+        sed -n '/^NAME$/{n;p}' "$page" | grep -qE '^ {7}[a-z_.,&+ -]+ - [a-z]' || { echo "$page"; return 1; }
     done
 }
 

@@ -4,7 +4,6 @@
 # Renders the pages as a reader sees them, but without wrapping, into $TEXT/NAME.SECTION.
 render_pages() {
     local name page
-    command -v man >/dev/null || skip "there is no man"
     # The environment of the test must not change the result.
     for name in $(compgen -v FTCOLL_); do unset "$name"; done
     export MANWIDTH=2000 XDG_CONFIG_HOME=$BATS_FILE_TMPDIR TEXT=$BATS_FILE_TMPDIR/text
