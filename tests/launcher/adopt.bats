@@ -202,7 +202,7 @@ teardown() {
 # Nobody reports a process that is stopped before its first heartbeat.
 @test "a rank that is stopped in ftc_init() is killed" {
     adopting
-    export FTCOLL_TEST_DIE=2@attached=stop FTCOLL_DETECTOR_HEARTBEAT_TIMEOUT_MS=400 FTCOLL_DETECTOR_HEARTBEAT_PERIOD_MS=20
+    export FTCOLL_TEST_DIE=2@attached=stop
     run timeout -s KILL 60 "$PMIX_LAUNCHER" 1 3 "$LOOP" 50
     echo "$output"
     [ "$status" -eq 137 ]

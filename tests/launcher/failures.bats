@@ -174,7 +174,7 @@ as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" 
 }
 
 @test "--timeout says who waits for whom, and exits with 124" {
-    start -np 4 --timeout 0.6 sh -c 'case $FTCOLL_RANK in 0) exec "$JOIN_PROBE" wait 1;; 1) exec "$JOIN_PROBE" wait 2;;
+    start -np 4 --timeout 3 sh -c 'case $FTCOLL_RANK in 0) exec "$JOIN_PROBE" wait 1;; 1) exec "$JOIN_PROBE" wait 2;;
         2) exec "$JOIN_PROBE" survive 9;; 3) exec sleep 100;; esac'
     finish
     cat err
@@ -187,7 +187,7 @@ as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" 
 }
 
 @test "--timeout: a rank that is in a call and shows no more of it is not outside" {
-    start -np 2 --timeout 0.5 sh -c "$(as_rank 1 'exec "$JOIN_PROBE" enter 17' 'exec "$JOIN_PROBE" wait 1')"
+    start -np 2 --timeout 3 sh -c "$(as_rank 1 'exec "$JOIN_PROBE" enter 17' 'exec "$JOIN_PROBE" wait 1')"
     finish
     cat err
     [ "$status" -eq 124 ]
@@ -196,7 +196,7 @@ as_rank() { printf 'if [ "$FTCOLL_RANK" = %s ]; then %s; else %s; fi' "$1" "$2" 
 }
 
 @test "--timeout: a circle of waiting ends" {
-    start -np 3 --timeout 0.5 sh -c 'case $FTCOLL_RANK in 0) exec "$JOIN_PROBE" wait 1;; 1) exec "$JOIN_PROBE" wait 2;;
+    start -np 3 --timeout 3 sh -c 'case $FTCOLL_RANK in 0) exec "$JOIN_PROBE" wait 1;; 1) exec "$JOIN_PROBE" wait 2;;
         2) exec "$JOIN_PROBE" wait 1;; esac'
     finish
     cat err

@@ -48,9 +48,9 @@ finish() {
     wait "$pid" || status=$?
 }
 
-# wait_until 'command': repeats the command until it succeeds, for at most 30 s.
+# wait_until 'command': repeats the command until it succeeds, for at most 60 s.
 wait_until() {
-    local end=$((SECONDS + 30))
+    local end=$((SECONDS + 60))
     until eval "$1"; do
         if [ "$SECONDS" -ge "$end" ]; then
             echo "waited in vain for: $1" >&2

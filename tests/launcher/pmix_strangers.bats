@@ -127,6 +127,7 @@ variables_of_rank() { # NAMESPACE
 }
 
 @test "where PMIx cannot listen the job goes by what its ranks inherit" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can make a network namespace"
     : >over
     run timeout -s KILL 60 unshare -n "$FTRUN" -np 4 "$UNTIL_APP" over # in this namespace not even the loopback is up
     echo "$output"
