@@ -87,6 +87,13 @@ column() {
     [[ $stderr == *"fewer than 2"* ]]
 }
 
+@test "an error of the library is said in its words" {
+    run timeout -s KILL 60 "$FTRUN" -np 1 sh -c 'PMIX_RANK=7 exec "$0" -m 8 -i 1 bcast' "$PERF"
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ $output == *"ftcoll-perf: PMIx_Init: "* ]]
+}
+
 @test "--json: every operation, every size" {
     perf 3 -m 8:32 -t 0.01 --json all # blocks of three ranks are measured up to 32 bytes together
     [ "$status" -eq 0 ]
@@ -167,7 +174,7 @@ column() {
     echo "mount --bind $work/other $boot && exec \"\$@\"" >elsewhere
     cat >on_hosts <<END
 #!/bin/sh
-[ "\$FTCOLL_RANK" != 1 ] || exec unshare -rm sh $work/elsewhere "\$@"
+[ "\$FTCOLL_RANK" != 1 ] || exec unshare -m sh $work/elsewhere "\$@"
 exec "\$@"
 END
     chmod +x on_hosts
