@@ -53,6 +53,7 @@ field() { # NAME FIELD
     [[ $(contents ftcoll) == *"./usr/share/man/man5/ftcoll.ini.5.gz"* ]]
     [[ $(contents libftcoll-dev) == *"./usr/include/ftcoll.h"*"/cmake/ftcoll/"*"/pkgconfig/ftcoll.pc"*"man3/ftc_reduce.3.gz"* ]]
     [[ $(contents libftcoll-dev) == *"/libftcoll.so"$'\n'* ]]
+    [[ $(contents libftcoll-dev) == *"-rwxr-xr-x ./usr/bin/ftcc"*"man1/ftc++.1.gz"*"man1/ftcc.1.gz"* ]]
     [[ $(contents ftcoll-doc) == *"./usr/share/doc/ftcoll/docs/design/agreement.md"*"examples/wordcount.c"* ]]
 }
 
